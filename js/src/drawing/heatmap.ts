@@ -62,7 +62,8 @@ export function paintMap(
     }
     for (let x = 0; x < box.width; x++) {
       let code = line[left[x]!]!;
-      for (let col = left[x]! + 1; col <= right[x]!; col++) if (line[col]! > code) code = line[col]!;
+      for (let col = left[x]! + 1; col <= right[x]!; col++)
+        if (line[col]! > code) code = line[col]!;
       words[start + x] = colours[code]!;
     }
   }
@@ -77,7 +78,13 @@ export function paintCell(image: ImageData, box: Box, colour: number): void {
 }
 
 /** Fills `box` with diagonal stripes: no number here. `pitch` is their distance in pixels. */
-export function paintHatch(image: ImageData, box: Box, ground: number, ink: number, pitch: number): void {
+export function paintHatch(
+  image: ImageData,
+  box: Box,
+  ground: number,
+  ink: number,
+  pitch: number,
+): void {
   const words = new Uint32Array(image.data.buffer);
   const width = Math.max(1, Math.round(pitch / 4));
   for (let y = 0; y < box.height; y++) {

@@ -18,7 +18,12 @@ export function spaces(tokens: TextTokens, texts: readonly (string | null)[]): b
     const apart = i > 0 && !tokens.continuation[i];
     const segment = tokens.segment[i]!;
     const text = texts[segment];
-    if (i === 0 || tokens.special[i] || tokens.special[i - 1] || segment !== tokens.segment[i - 1]) {
+    if (
+      i === 0 ||
+      tokens.special[i] ||
+      tokens.special[i - 1] ||
+      segment !== tokens.segment[i - 1]
+    ) {
       if (text && !tokens.special[i]) advance(text, segment, label);
       return apart;
     }
@@ -39,7 +44,8 @@ export function spaces(tokens: TextTokens, texts: readonly (string | null)[]): b
   }
 }
 
-const leftToRight = /\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic}|\p{Script=Han}|\p{Script=Hiragana}/u;
+const leftToRight =
+  /\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic}|\p{Script=Han}|\p{Script=Hiragana}/u;
 const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
 
 /** The direction of a text: that of its first letter that has one, special tokens aside. */

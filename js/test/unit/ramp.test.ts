@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { css, gradient, linearScale, ramp, weightScale } from "./ramp.ts";
+import { css, gradient, linearScale, ramp, weightScale } from "../../src/drawing/ramp";
 
 /** CIE L* of an sRGB word: not the space that the ramps are made in. */
 function lightness(word: number): number {
@@ -13,9 +13,13 @@ function lightness(word: number): number {
 
 for (const theme of ["light", "dark"] as const) {
   test(`the ${theme} ramp changes lightness one way and in even steps`, () => {
-    const sampled = Array.from({ length: 9 }, (_, i) => lightness(ramp(theme)[Math.round((i * 255) / 8)]!));
+    const sampled = Array.from({ length: 9 }, (_, i) =>
+      lightness(ramp(theme)[Math.round((i * 255) / 8)]!),
+    );
     const steps = sampled.slice(1).map((value, i) => Math.abs(value - sampled[i]!));
-    const oneWay = sampled.slice(1).every((value, i) => (theme === "light" ? value < sampled[i]! : value > sampled[i]!));
+    const oneWay = sampled
+      .slice(1)
+      .every((value, i) => (theme === "light" ? value < sampled[i]! : value > sampled[i]!));
     expect(oneWay).toBe(true);
     expect(Math.max(...steps) / Math.min(...steps)).toBeLessThan(1.3);
     expect(Math.abs(sampled[8]! - sampled[0]!)).toBeGreaterThan(65);

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
-import { direction, spaces } from "./spacing.ts";
+import { direction, spaces } from "../../src/drawing/spacing";
 
-function tokens(label: string[], more: { special?: number[]; segment?: number[]; continuation?: number[] } = {}) {
+function tokens(
+  label: string[],
+  more: { special?: number[]; segment?: number[]; continuation?: number[] } = {},
+) {
   const none = label.map(() => 0);
   return { label, special: none, segment: none, continuation: none, ...more };
 }

@@ -1,8 +1,14 @@
 import { expect, test } from "vitest";
-import { decimal, tick } from "./number.ts";
+import { decimal, tick } from "../../src/drawing/number";
 
 test("small numbers have three decimals, larger ones three or four figures", () => {
-  expect([0.0164, 1, 12.3456, 123.456, 5432.1].map(decimal)).toEqual(["0.016", "1.000", "12.35", "123.5", "5432"]);
+  expect([0.0164, 1, 12.3456, 123.456, 5432.1].map(decimal)).toEqual([
+    "0.016",
+    "1.000",
+    "12.35",
+    "123.5",
+    "5432",
+  ]);
 });
 
 test("a missing number is said in words", () => {

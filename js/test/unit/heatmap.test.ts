@@ -1,10 +1,15 @@
 import { expect, test } from "vitest";
-import { paintCell, paintHatch, paintMap } from "./heatmap.ts";
+import { paintCell, paintHatch, paintMap } from "../../src/drawing/heatmap";
 
 const colours = Uint32Array.from({ length: 256 }, (_, code) => code + 1);
 
 function blank(width: number, height: number): ImageData {
-  return { width, height, data: new Uint8ClampedArray(width * height * 4), colorSpace: "srgb" } as ImageData;
+  return {
+    width,
+    height,
+    data: new Uint8ClampedArray(width * height * 4),
+    colorSpace: "srgb",
+  } as ImageData;
 }
 
 function words(image: ImageData): number[] {
@@ -36,7 +41,14 @@ test("a map is drawn inside its box only, from its offset", () => {
 
 test("more columns than rows keep their places", () => {
   const image = blank(4, 1);
-  paintMap(image, { x: 0, y: 0, width: 4, height: 1 }, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), 2, 4, colours);
+  paintMap(
+    image,
+    { x: 0, y: 0, width: 4, height: 1 },
+    Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
+    2,
+    4,
+    colours,
+  );
   expect(words(image)).toEqual([6, 7, 8, 9]);
 });
 
