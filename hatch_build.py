@@ -20,10 +20,8 @@ STAMP = "widget.stamp"
 
 
 def sources(js: Path) -> list[Path]:
-    """Every file the bundle depends on: js/src without its tests, js/'s settings and its lock."""
-    settings = [path for path in js.iterdir() if path.suffix in {".json", ".mjs", ".js", ".ts"}]
-    code = [path for path in (js / "src").rglob("*") if ".test." not in path.name]
-    return sorted(path for path in settings + code if path.is_file())
+    """Every file the bundle depends on: js/src, and the settings and lock in js/ itself."""
+    return sorted(path for path in [*js.iterdir(), *(js / "src").rglob("*")] if path.is_file())
 
 
 def digest(js: Path) -> str:
@@ -56,7 +54,7 @@ def build(root: Path) -> None:
     for command in ([npm, "ci", "--no-audit", "--no-fund"], [npm, "run", "build"]):
         if subprocess.run(command, cwd=root / "js").returncode:
             raise RuntimeError(
-                f"bertlens: `npm {' '.join(command[1:])}` failed in {root / 'js'}; see its output above."
+                f"bertlens: `npm {' '.join(command[1:])}` failed in js/, see its output above."
             )
     missing = [name for name in BUNDLE if not (root / STATIC / name).is_file()]
     if missing:

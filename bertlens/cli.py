@@ -1,0 +1,41 @@
+"""The `bertlens` command: finds the subcommand's module and runs it.
+
+A subcommand is a module of `bertlens.commands` with `add_arguments(parser)` and `run(options)`.
+Only the module asked for is imported, so `bertlens --help` needs neither torch nor JupyterLab.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+COMMANDS = {
+    "demo": "open JupyterLab on the quickstart notebook, with a small packaged model",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line given, or the process's own; returns the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(
+        prog="bertlens",
+        description="See, score and test every attention head of a transformer.",
+    )
+    parser.add_argument("--version", action="version", version=f"bertlens {version('bertlens')}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    chosen = next((word for word in given if word in COMMANDS), None)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary)
+        if name == chosen:
+            importlib.import_module(f"bertlens.commands.{name}").add_arguments(command)
+    options = parser.parse_args(given)
+    module = importlib.import_module(f"bertlens.commands.{options.command}")
+    status: int = module.run(options)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The subcommands of `bertlens`, one a module; see `bertlens.cli`."""
