@@ -21,7 +21,8 @@ STAMP = "widget.stamp"
 
 def sources(js: Path) -> list[Path]:
     """Every file the bundle depends on: js/src, and the settings and lock in js/ itself."""
-    return sorted(path for path in [*js.iterdir(), *(js / "src").rglob("*")] if path.is_file())
+    files = (path for path in [*js.iterdir(), *(js / "src").rglob("*")] if path.is_file())
+    return sorted(path for path in files if not path.name.startswith("."))
 
 
 def digest(js: Path) -> str:
@@ -69,6 +70,9 @@ class CustomBuildHook(BuildHookInterface[Any]):
         root = Path(self.root)
         if not is_current(root):
             build(root)
+        if self.target_name == "wheel" and version != "editable":
+            # `bertlens demo` looks here first; an editable install reads the checkout's own folder.
+            build_data["force_include"][str(root / "notebooks")] = "bertlens/notebooks"
 
 
 if __name__ == "__main__":
