@@ -1,0 +1,132 @@
+import { type Signal, signal, untracked } from "@preact/signals-core";
+import { BoundedCache } from "./cache";
+import type { Wire } from "./wire";
+
+/** The most that one reply may hold, in bytes. */
+export const REPLY_LIMIT = 4_000_000;
+/** What the page keeps: every map of a 12 x 12 model at 512 tokens takes 38 MB. */
+const CACHE_LIMIT = 48_000_000;
+
+interface Context {
+  wire: Wire;
+  level(): string;
+  /** Rows times columns of a map now. */
+  area(): number;
+  /** Kept apart: maps of different texts and levels. */
+  key(): string;
+  fail(error: string): void;
+}
+
+/**
+ * Attention maps as the kernel sends them, `round(255 * sqrt(weight))`, [from, to] row by row.
+ *
+ * Reading one inside an effect asks for it when it is absent and runs the effect again when it is here.
+ */
+export class Blocks {
+  readonly #context: Context;
+  readonly #maps = new BoundedCache<Uint8Array>(CACHE_LIMIT);
+  readonly #arrivals = new Map<number, Signal<number>>();
+  readonly #asked = new Set<string>();
+  readonly #wanted = new Map<number, Set<number>>();
+  #flushing = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** The map of one head, or null until it is here. */
+  read(layer: number, head: number): Uint8Array | null {
+    this.#arrival(layer).value;
+    return untracked(() => this.#readNow(layer, head));
+  }
+
+  /** Asks for maps that may be wanted next, unless something is under way. */
+  prefetch(layers: number[], heads: number[]): void {
+    if (this.#asked.size > 0) return;
+    untracked(() => {
+      for (const layer of layers) for (const head of heads) this.#readNow(layer, head);
+    });
+  }
+
+  /** Forgets what is under way and, with `all`, what is here. */
+  reset(all: boolean): void {
+    if (all) this.#maps.clear();
+    this.#asked.clear();
+    this.#wanted.clear();
+    this.nudge();
+  }
+
+  /** Lets readers look again, and so ask for what was given up. */
+  nudge(): void {
+    for (const arrival of this.#arrivals.values()) arrival.value = arrival.peek() + 1;
+  }
+
+  #arrival(layer: number): Signal<number> {
+    let arrival = this.#arrivals.get(layer);
+    if (!arrival) {
+      arrival = signal(0);
+      this.#arrivals.set(layer, arrival);
+    }
+    return arrival;
+  }
+
+  #readNow(layer: number, head: number): Uint8Array | null {
+    const key = `${this.#context.key()}:${layer}:${head}`;
+    const map = this.#maps.get(key);
+    if (map) return map;
+    if (!this.#asked.has(key) && this.#context.area() > 0) {
+      this.#asked.add(key);
+      const heads = this.#wanted.get(layer) ?? new Set();
+      this.#wanted.set(layer, heads.add(head));
+      this.#flush();
+    }
+    return null;
+  }
+
+  /** Heads asked for in one turn travel together, as many as a reply may hold. */
+  #flush(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => {
+      this.#flushing = false;
+      const area = this.#context.area();
+      for (const [layer, heads] of this.#wanted) {
+        for (const part of split([...heads], area)) void this.#ask(layer, part);
+      }
+      this.#wanted.clear();
+    });
+  }
+
+  async #ask(layer: number, heads: number[]): Promise<void> {
+    const { wire, area, key, level, fail } = this.#context;
+    const [prefix, size] = [key(), area()];
+    const answer = await wire.request({ kind: "block", layer, heads, level: level() });
+    // After a reset the same keys may be under way again: what belongs to another text or level is dropped.
+    if (prefix !== key()) return;
+    if (answer.status === "silent") {
+      for (const head of heads) this.#asked.delete(`${prefix}:${layer}:${head}`);
+      return;
+    }
+    if (answer.status === "error") return fail(answer.error);
+    if (answer.status !== "ok" || !(answer.data instanceof Uint8Array)) return;
+    if (answer.data.length !== heads.length * size) {
+      return fail(`Maps of ${heads.length} heads came with shape ${answer.shape.join(" × ")}`);
+    }
+    for (const [i, head] of heads.entries()) {
+      const name = `${prefix}:${layer}:${head}`;
+      this.#asked.delete(name);
+      // A copy: a head kept must not keep the whole message alive.
+      this.#maps.set(name, answer.data.slice(i * size, (i + 1) * size));
+    }
+    const arrival = this.#arrival(layer);
+    arrival.value = arrival.peek() + 1;
+  }
+}
+
+/** Heads in groups whose maps fit one reply; a single head is never split. */
+export function split(heads: number[], area: number, limit = REPLY_LIMIT): number[][] {
+  const most = Math.max(1, Math.floor(limit / Math.max(1, area)));
+  const groups: number[][] = [];
+  for (let at = 0; at < heads.length; at += most) groups.push(heads.slice(at, at + most));
+  return groups;
+}

@@ -1,0 +1,53 @@
+/**
+ * Colours of heads: twelve hues of even lightness, neighbours far apart in hue; models with more
+ * heads use the same hues again at a second lightness. A colour never stands alone: swatches and
+ * labels carry the head's number.
+ */
+const HUES = [30, 255, 145, 330, 75, 200, 295, 110, 0, 225, 175, 310];
+
+export type Rgb = readonly [number, number, number];
+
+/** The colour of a head, sRGB 0 to 255. */
+export function headRgb(head: number, dark: boolean): Rgb {
+  const hue = HUES[head % HUES.length]!;
+  const second = Math.floor(head / HUES.length) % 2 === 1;
+  const lightness = dark ? (second ? 0.8 : 0.68) : second ? 0.45 : 0.6;
+  return oklch(lightness, second ? 0.11 : 0.145, hue);
+}
+
+export function headColor(head: number, dark: boolean): string {
+  return css(headRgb(head, dark));
+}
+
+export function css([r, g, b]: Rgb, alpha = 1): string {
+  return alpha === 1 ? `rgb(${r} ${g} ${b})` : `rgb(${r} ${g} ${b} / ${alpha})`;
+}
+
+/** OKLCH to sRGB (Ottosson 2020), chroma reduced until the colour is within sRGB. */
+export function oklch(lightness: number, chroma: number, hue: number): Rgb {
+  const angle = (hue * Math.PI) / 180;
+  for (let c = chroma; c > 0; c -= 0.005) {
+    const linear = linearOf(lightness, c * Math.cos(angle), c * Math.sin(angle));
+    if (linear.every((v) => v >= -1e-4 && v <= 1.0001)) return gamma(linear);
+  }
+  return gamma(linearOf(lightness, 0, 0));
+}
+
+function linearOf(L: number, a: number, b: number): [number, number, number] {
+  const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+}
+
+function gamma(linear: readonly number[]): Rgb {
+  const [r = 0, g = 0, b = 0] = linear.map((v) => {
+    const c = Math.min(1, Math.max(0, v));
+    return Math.round(255 * (c <= 0.0031308 ? 12.92 * c : 1.055 * c ** (1 / 2.4) - 0.055));
+  });
+  return [r, g, b];
+}

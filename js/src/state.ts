@@ -1,0 +1,306 @@
+import {
+  batch,
+  computed,
+  effect,
+  type ReadonlySignal,
+  signal,
+  untracked,
+} from "@preact/signals-core";
+import { Blocks, REPLY_LIMIT } from "./blocks";
+import { BoundedCache } from "./cache";
+import { columnsOf, type Items, itemOfToken, itemsOf, tokenOfItem } from "./items";
+import { createPage, type Page, type Place } from "./page";
+import { type ScorePayload, type TraitModel, type TraitSignals, traitSignals } from "./traits";
+import { type Answer, type Channel, Wire } from "./wire";
+
+export type { Items } from "./items";
+export type { Page, Place } from "./page";
+export type * from "./traits";
+
+/** Small pictures of maps, `round(255 * sqrt(weight))`: [layer, head, rows, columns]. */
+export interface Thumbnails {
+  data: Uint8Array;
+  rows: number;
+  columns: number;
+}
+
+/** Exact weights, [head, n], for numbers on screen. */
+export interface Row {
+  data: Float32Array;
+  n: number;
+  byteLength: number;
+}
+
+export type RowQuery = {
+  layer: number;
+  heads: number[];
+  /** An item (token or word) of the current level; null: what each item receives on average. */
+  index: number | null;
+  side: "from" | "to";
+};
+
+/**
+ * "live": answers come. "silent": one is long overdue; the kernel may be at work, or gone.
+ * A page cannot tell a notebook without a kernel from one whose kernel is busy: both are silent.
+ */
+export type KernelState = "live" | "silent";
+
+/** A pane: fills the container, follows the store, and takes all back when disposed. */
+export type View = (container: HTMLElement, store: Store) => () => void;
+
+const THUMBNAIL_SIDE = 48;
+const ROW_CACHE = 4_000_000;
+
+/** One model's state on the page: its traits, what only the page knows, and what the kernel is asked for. */
+export class Store {
+  readonly traits: TraitSignals;
+  readonly page: Page = createPage();
+  readonly items: { from: ReadonlySignal<Items>; to: ReadonlySignal<Items> };
+  readonly kernel: ReadonlySignal<KernelState>;
+  /** The pinned item (the trait `token`) at the current level. */
+  readonly pin: ReadonlySignal<Place | null>;
+  /** What is looked at: the hovered item, else the pinned one. */
+  readonly focus: ReadonlySignal<Place | null>;
+  /** The selected head, the last of `heads`; null when none is on. */
+  readonly selected: ReadonlySignal<number | null>;
+  /** Whether the text is a pair, so that the segment filter means something. */
+  readonly paired: ReadonlySignal<boolean>;
+
+  readonly #wire: Wire;
+  readonly #blocks: Blocks;
+  readonly #rows = new BoundedCache<Row>(ROW_CACHE);
+  readonly #asked = new Set<string>();
+  readonly #arrivals = signal(0);
+  readonly #thumbnails = signal<Thumbnails | null>(null);
+  readonly #scores = signal<ScorePayload[] | null>(null);
+  readonly #stops: (() => void)[] = [];
+  #run = 0;
+
+  constructor(model: TraitModel & Channel) {
+    const { traits, dispose } = traitSignals(model);
+    this.#stops.push(dispose);
+    this.traits = traits;
+    const { meta, level, token, side, generation } = traits;
+    this.items = {
+      from: computed(() => itemsOf(meta.value.from, level.value)),
+      to: computed(() => itemsOf(columnsOf(meta.value, "to"), level.value)),
+    };
+    this.pin = computed(() => {
+      if (token.value === null) return null;
+      const columns = columnsOf(meta.value, side.value);
+      const index = itemOfToken(columns, level.value, token.value);
+      return index === null ? null : { side: side.value, index };
+    });
+    this.focus = computed(() => this.page.hover.value ?? this.pin.value);
+    this.selected = computed(() => traits.heads.value.at(-1) ?? null);
+    this.paired = computed(() => meta.value.to === null && meta.value.from.segment.includes(1));
+
+    this.#wire = new Wire(model, () => generation.peek());
+    this.kernel = computed(() => (this.#wire.silent.value ? "silent" : "live"));
+    this.#blocks = new Blocks({
+      wire: this.#wire,
+      level: () => level.peek(),
+      area: () => this.items.from.value.size * this.items.to.value.size,
+      key: () => `${generation.peek()}:${level.peek()}`,
+      fail: (error) => this.#fail(error),
+    });
+
+    // A new text, kind or level: what was asked or known of the old one is no answer any more.
+    let known = `${generation.peek()}:${level.peek()}`;
+    this.#stops.push(
+      effect(() => {
+        const now = `${generation.value}:${level.value}`;
+        if (now === known) return;
+        const newText = !now.startsWith(`${known.split(":")[0]}:`);
+        known = now;
+        untracked(() => this.#forget(newText));
+      }),
+      // A kernel that was silent is heard again: let readers ask for what was given up.
+      effect(() => {
+        if (!this.#wire.silent.value) untracked(() => this.#askAgain());
+      }),
+    );
+  }
+
+  /** The map of one head, [from, to] as `round(255 * sqrt(weight))`; null until it is here. */
+  block(layer: number, head: number): Uint8Array | null {
+    return this.#blocks.read(layer, head);
+  }
+
+  /** Every map as a thumbnail; null until they are here, which is after the first lines are drawn. */
+  grid(): Thumbnails | null {
+    const waits = this.traits.views.value.includes("head") && !this.page.painted.value;
+    const { n_layers, n_heads } = this.traits.meta.value;
+    const here = this.#thumbnails.value;
+    this.#arrivals.value;
+    if (here || waits || n_layers * n_heads === 0) return here;
+    untracked(() => this.#once("grid", () => this.#askGrid(n_layers, n_heads)));
+    return null;
+  }
+
+  /** Exact weights of one row or column for some heads; null until they are here. */
+  row({ layer, heads, index, side }: RowQuery): Row | null {
+    const { level, special, generation } = this.traits;
+    const query = { layer, heads, index, side, level: level.value, special: special.value };
+    const key = `row:${generation.value}:${JSON.stringify(query)}`;
+    this.#arrivals.value;
+    const here = this.#rows.get(key);
+    if (here) return here;
+    untracked(() =>
+      this.#once(key, async () => {
+        const answer = await this.#wire.request({ kind: "row", ...query });
+        if (answer.status === "ok" && answer.data instanceof Float32Array) {
+          const n = answer.shape.at(-1) ?? 0;
+          this.#rows.set(key, { data: answer.data, n, byteLength: answer.data.byteLength });
+        }
+        return answer;
+      }),
+    );
+    return null;
+  }
+
+  /** What can colour the layer grid: scores of this text, then what the person added. */
+  scores(): ScorePayload[] | null {
+    const own = this.traits.score.value;
+    const here = this.#scores.value;
+    this.#arrivals.value;
+    const listed = !own || here?.some((score) => score.name === own.name);
+    if (here && listed) return here;
+    untracked(() =>
+      this.#once(`scores:${own?.name ?? ""}`, async () => {
+        const answer = await this.#wire.request({ kind: "scores" });
+        if (answer.status === "ok") this.#scores.value = answer.content.scores as ScorePayload[];
+        return answer;
+      }),
+    );
+    return own ? [...(here ?? []), own] : here;
+  }
+
+  /** Pins an item (of the current level), or nothing. */
+  setPin(place: Place | null): void {
+    const { meta, level, token, side } = this.traits;
+    batch(() => {
+      if (!place) {
+        token.value = null;
+        return;
+      }
+      side.value = place.side;
+      token.value = tokenOfItem(columnsOf(meta.value, place.side), level.value, place.index);
+    });
+  }
+
+  /** Runs the model on another text; of several, the last typed wins. */
+  async run(text: string, pair: string | null): Promise<void> {
+    const run = ++this.#run;
+    const { busy, error, notice } = this.page;
+    batch(() => {
+      busy.value = true;
+      error.value = null;
+    });
+    const answer = await this.#wire.request(
+      { kind: "text", text, text_pair: pair },
+      {
+        patience: 15_000,
+        limit: Number.POSITIVE_INFINITY,
+        onBusy: (words) => {
+          if (run !== this.#run) return false;
+          notice.value = words;
+          return true;
+        },
+      },
+    );
+    if (run !== this.#run) return;
+    batch(() => {
+      busy.value = false;
+      notice.value = null;
+      if (answer.status === "error") error.value = answer.error;
+    });
+  }
+
+  /** Asks for the same heads of the layers above and below, once nothing else is under way. */
+  prefetch(): void {
+    const { layer, heads, meta } = this.traits;
+    const near = [layer.peek() + 1, layer.peek() - 1];
+    const layers = near.filter((other) => other >= 0 && other < meta.peek().n_layers);
+    this.#blocks.prefetch(layers, heads.peek());
+  }
+
+  dispose(): void {
+    for (const stop of this.#stops) stop();
+    this.#wire.dispose();
+    this.#forget(true);
+  }
+
+  async #askGrid(layers: number, heads: number): Promise<Answer> {
+    const level = this.traits.level.peek();
+    const most = Math.max(1, Math.floor(REPLY_LIMIT / (heads * THUMBNAIL_SIDE ** 2)));
+    const parts: Uint8Array[] = [];
+    let last: Answer = { status: "stale" };
+    for (let at = 0; at < layers; at += most) {
+      const part = range(at, Math.min(layers, at + most));
+      last = await this.#wire.request({ kind: "grid", layers: part, level });
+      if (last.status !== "ok" || !(last.data instanceof Uint8Array)) return last;
+      parts.push(last.data);
+    }
+    if (last.status !== "ok" || level !== this.traits.level.peek()) return last;
+    const [rows = 0, columns = 0] = last.shape.slice(-2);
+    const data = joined(parts);
+    if (data.length !== layers * heads * rows * columns) {
+      const shape = last.shape.join(" × ");
+      return { status: "error", error: `Thumbnails of ${layers} layers came with shape ${shape}` };
+    }
+    this.#thumbnails.value = { data, rows, columns };
+    return last;
+  }
+
+  /** Asks unless the same was asked; only silence allows another try. */
+  #once(key: string, ask: () => Promise<Answer>): void {
+    if (this.#asked.has(key)) return;
+    this.#asked.add(key);
+    void ask().then((answer) => {
+      if (answer.status === "error") this.#fail(answer.error);
+      else if (answer.status === "silent") this.#asked.delete(key);
+      else this.#arrivals.value = this.#arrivals.peek() + 1;
+    });
+  }
+
+  #fail(error: string): void {
+    this.page.error.value = error;
+  }
+
+  #forget(newText: boolean): void {
+    batch(() => {
+      this.#wire.dropStale();
+      this.#asked.clear();
+      this.#thumbnails.value = null;
+      this.page.hover.value = null;
+      this.page.cell.value = null;
+      if (newText) {
+        this.#rows.clear();
+        this.#scores.value = null;
+      }
+      this.#blocks.reset(newText);
+    });
+  }
+
+  #askAgain(): void {
+    batch(() => {
+      this.#arrivals.value = this.#arrivals.peek() + 1;
+      this.#blocks.nudge();
+    });
+  }
+}
+
+function range(start: number, end: number): number[] {
+  return Array.from({ length: end - start }, (_, i) => start + i);
+}
+
+function joined(parts: Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

@@ -1,0 +1,168 @@
+import type { AnyModel } from "@anywidget/types";
+import { batch, effect, type Signal, signal } from "@preact/signals-core";
+
+export type Side = "from" | "to";
+export type SegmentFilter = "all" | "a->a" | "a->b" | "b->a" | "b->b";
+export type Level = "token" | "word";
+export type Special = "show" | "hide" | "renormalise";
+
+export interface Words {
+  label: string[];
+  segment: number[];
+  special: number[];
+}
+
+/** The tokens of one side, a column a property, one entry a token. */
+export interface TokenColumns {
+  label: string[];
+  text: string[];
+  word: number[];
+  segment: number[];
+  special: number[];
+  continuation: number[];
+  words: Words;
+}
+
+export interface Meta {
+  model: string;
+  dtype: string;
+  n_layers: number;
+  n_heads: number;
+  kinds: string[];
+  notes: string[];
+  from: TokenColumns;
+  /** Null where both sides are the same text. */
+  to: TokenColumns | null;
+}
+
+/** One number for each layer and head; null where it is undefined. */
+export interface ScorePayload {
+  name: string;
+  title?: string;
+  unit: string;
+  description: string;
+  notable: "high" | "low";
+  values: (number | null)[][];
+  low: (number | null)[][] | null;
+  high: (number | null)[][] | null;
+  baseline: number | null;
+  support: (number | null)[][] | null;
+}
+
+/** The synced state of a view, by the names that Python uses. */
+export interface Traits {
+  layer: number;
+  heads: number[];
+  token: number | null;
+  side: Side;
+  segment_filter: SegmentFilter;
+  level: Level;
+  special: Special;
+  min_weight: number;
+  kind: string;
+  text: string;
+  text_pair: string | null;
+  score: ScorePayload | null;
+  views: string[];
+  editable: boolean;
+  generation: number;
+  meta: Meta;
+}
+
+/** Names and what stands in for a trait that a saved notebook does not carry. */
+const DEFAULTS: Traits = {
+  layer: 0,
+  heads: [0],
+  token: null,
+  side: "from",
+  segment_filter: "all",
+  level: "token",
+  special: "show",
+  min_weight: 0.02,
+  kind: "self",
+  text: "",
+  text_pair: null,
+  score: null,
+  views: ["grid", "head", "token"],
+  editable: true,
+  generation: 0,
+  meta: {
+    model: "",
+    dtype: "",
+    n_layers: 0,
+    n_heads: 0,
+    kinds: [],
+    notes: [],
+    from: {
+      label: [],
+      text: [],
+      word: [],
+      segment: [],
+      special: [],
+      continuation: [],
+      words: { label: [], segment: [], special: [] },
+    },
+    to: null,
+  },
+};
+
+export type TraitName = keyof Traits;
+export type TraitSignals = { readonly [Name in TraitName]: Signal<Traits[Name]> };
+
+/** What the traits need of an anywidget model. */
+export type TraitModel = Pick<AnyModel, "get" | "set" | "save_changes" | "on" | "off">;
+
+/**
+ * A signal for each trait, in step with the model both ways until `dispose`.
+ *
+ * Values set in one turn reach the kernel in one message.
+ */
+export function traitSignals(model: TraitModel): { traits: TraitSignals; dispose: () => void } {
+  const names = Object.keys(DEFAULTS) as TraitName[];
+  const read = (name: TraitName) => model.get(name) ?? DEFAULTS[name];
+  const signals: Record<string, Signal<unknown>> = {};
+  for (const name of names) signals[name] = signal(read(name));
+
+  // One kernel message may change several traits but is announced trait by trait:
+  // take all at once, so that no one sees a new text under an old generation.
+  const take = () =>
+    batch(() => {
+      for (const name of names) {
+        const value = read(name);
+        if (!same(value, signals[name]!.peek())) signals[name]!.value = value;
+      }
+    });
+
+  let scheduled = false;
+  const save = () => {
+    if (scheduled) return;
+    scheduled = true;
+    queueMicrotask(() => {
+      scheduled = false;
+      model.save_changes();
+    });
+  };
+  const stops = names.map((name) =>
+    effect(() => {
+      const value = signals[name]!.value;
+      if (same(value, read(name))) return;
+      model.set(name, value);
+      save();
+    }),
+  );
+  for (const name of names) model.on(`change:${name}`, take);
+  return {
+    traits: signals as unknown as TraitSignals,
+    dispose() {
+      for (const stop of stops) stop();
+      for (const name of names) model.off(`change:${name}`, take);
+    },
+  };
+}
+
+/** Equal, lists of numbers or names by their entries. */
+function same(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (!Array.isArray(a) || !Array.isArray(b)) return false;
+  return a.length === b.length && a.every((entry, i) => Object.is(entry, b[i]));
+}

@@ -1,0 +1,9 @@
+import type { View } from "../state";
+
+/** What a pane is called and how it is made. A new view is a new file and a line here. */
+export interface Pane {
+  label: string;
+  view: View;
+}
+
+export const panes: Readonly<Record<string, Pane>> = {};
