@@ -1,0 +1,40 @@
+"""See, score and test every attention head of a transformer from a notebook."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bertlens.attention import Attention
+    from bertlens.encoding import Token, Word
+    from bertlens.errors import BertlensError
+    from bertlens.lens import Lens
+    from bertlens.scores import HeadScores
+
+__version__ = "0.1.0"
+
+__all__ = ["Attention", "BertlensError", "HeadScores", "Lens", "Token", "Word"]
+
+# Names load on first use, so that `import bertlens` does not import torch.
+_HOMES = {
+    "Attention": "bertlens.attention",
+    "BertlensError": "bertlens.errors",
+    "HeadScores": "bertlens.scores",
+    "Lens": "bertlens.lens",
+    "Token": "bertlens.encoding",
+    "Word": "bertlens.encoding",
+}
+_MODULES = {"patterns"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"bertlens.{name}")
+    raise AttributeError(f"module 'bertlens' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, *_MODULES])

@@ -1,0 +1,256 @@
+"""Attention: the weights of one text, [layer, head, from, to]."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertlens.encoding import Token, Word
+
+if TYPE_CHECKING:
+    from bertlens.lens import Lens
+    from bertlens.scores import ScoreTable
+    from bertlens.widgets.explorer import Explorer
+
+Weights = NDArray[np.float32]
+
+
+class Source(Protocol):
+    """Where weights come from, a layer at a time."""
+
+    @property
+    def n_layers(self) -> int: ...
+
+    @property
+    def n_heads(self) -> int: ...
+
+    def layer(self, layer: int) -> Weights:
+        """Weights [head, from, to] of a layer; read-only."""
+        ...
+
+    def close(self) -> None:
+        """Let go of tensors; asking again afterwards makes them anew where that is possible."""
+        ...
+
+
+class Dense:
+    """Weights that are all there: float32 [layer, head, from, to]."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._weights.setflags(write=False)
+
+    @property
+    def n_layers(self) -> int:
+        return self._weights.shape[0]
+
+    @property
+    def n_heads(self) -> int:
+        return self._weights.shape[1]
+
+    def layer(self, layer: int) -> Weights:
+        return self._weights[layer]
+
+    def close(self) -> None:
+        """Nothing to let go: there is no way back to these weights."""
+
+
+class Pooled:
+    """Word-level weights of a token-level source (paper section 4.1).
+
+    Attention to a word is the sum over its tokens, attention from a word the mean over its tokens;
+    rows keep their sums.
+    """
+
+    def __init__(self, source: Source, rows: Sequence[Word], columns: Sequence[Word]) -> None:
+        self._source = source
+        self._mean = _membership(rows)
+        self._mean /= self._mean.sum(1, keepdims=True)
+        self._sum = _membership(columns).T
+
+    @property
+    def n_layers(self) -> int:
+        return self._source.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        return self._source.n_heads
+
+    def layer(self, layer: int) -> Weights:
+        return self._mean @ self._source.layer(layer) @ self._sum
+
+    def close(self) -> None:
+        self._source.close()
+
+
+def _membership(words: Sequence[Word]) -> Weights:
+    n_tokens = 1 + max(token for word in words for token in word.tokens)
+    belongs = np.zeros((len(words), n_tokens), np.float32)
+    for i, word in enumerate(words):
+        belongs[i, list(word.tokens)] = 1
+    return belongs
+
+
+class Attention:
+    """Where each head looks in one text.
+
+    Rows of the weights are the tokens that attend ("from", queries), columns the tokens that are
+    attended to ("to", keys). Layers and heads are counted from 0.
+
+    Attributes:
+        tokens: the tokens of the rows.
+        words: their words; special tokens are words of their own.
+        to_tokens, to_words_: tokens and words of the columns; the same, except in cross-attention.
+        model_name: of the model the weights come from.
+        dtype: in which the model computed, such as "float32"; weights are float32 always.
+        text, text_pair: the original texts.
+        notes: what a person should know, such as that the text was cut.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        tokens: Sequence[Token],
+        words: Sequence[Word],
+        *,
+        columns: tuple[Sequence[Token], Sequence[Word]] | None = None,
+        model_name: str = "",
+        dtype: str = "float32",
+        text: str = "",
+        text_pair: str | None = None,
+        notes: Sequence[str] = (),
+        lens: Lens | None = None,
+        level: str = "token",
+    ) -> None:
+        self._source = source
+        self.tokens = tuple(tokens)
+        self.words = tuple(words)
+        self.to_tokens = self.tokens if columns is None else tuple(columns[0])
+        self.to_words_ = self.words if columns is None else tuple(columns[1])
+        self.model_name = model_name
+        self.dtype = dtype
+        self.text = text
+        self.text_pair = text_pair
+        self.notes = tuple(notes)
+        self.lens = lens
+        self.level = level
+
+    @property
+    def n_layers(self) -> int:
+        return self._source.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        return self._source.n_heads
+
+    def weights(self, layer: int | None = None, head: int | None = None) -> Weights:
+        """Attention weights, float32, read-only; rows attend, columns are attended to.
+
+        Returns:
+            [from, to] for a layer and head, [head, from, to] for a layer, [layer, head, from, to]
+            without either.
+
+        Raises:
+            IndexError: no such layer or head.
+            TypeError: a layer or head that is not an integer, or a head without a layer.
+        """
+        if layer is None:
+            if head is not None:
+                raise TypeError("Give a layer too: weights(layer=..., head=...).")
+            return np.stack([self._source.layer(i) for i in range(self.n_layers)])
+        found = self._source.layer(checked_index(layer, self.n_layers, "layer"))
+        return found if head is None else found[checked_index(head, self.n_heads, "head")]
+
+    def to_words(self) -> Attention:
+        """The same attention between words instead of tokens (paper section 4.1).
+
+        Attention to a split word is the sum over its tokens, attention from it their mean. Special
+        tokens stay, as words of their own.
+        """
+        if self.level == "word":
+            return self
+        crossed = self.to_words_ is not self.words
+        columns = _as_tokens(self.to_words_, self.to_tokens) if crossed else None
+        tokens, words = _as_tokens(self.words, self.tokens)
+        return Attention(
+            Pooled(self._source, self.words, self.to_words_),
+            tokens,
+            words,
+            columns=columns,
+            model_name=self.model_name,
+            dtype=self.dtype,
+            text=self.text,
+            text_pair=self.text_pair,
+            notes=self.notes,
+            lens=self.lens,
+            level="word",
+        )
+
+    @cached_property
+    def scores(self) -> ScoreTable:
+        """Scores of every head on this text, by name: see bertlens.patterns."""
+        from bertlens.patterns import text_scores
+
+        return text_scores(self)
+
+    def explore(self, **traits: Any) -> Explorer:
+        """The widget: layer grid, head view and token view, linked.
+
+        Args:
+            traits: starting values, such as layer=2, heads=[0, 8]; see bertlens.widgets.
+
+        Raises:
+            TypeError: an unknown trait.
+        """
+        from bertlens.widgets.explorer import Explorer
+
+        return Explorer(self, **traits)
+
+    def close(self) -> None:
+        """Free the tensors behind the weights; they are made anew if they are asked for again."""
+        self._source.close()
+
+    def __repr__(self) -> str:
+        shape = f"{self.n_layers} layers x {self.n_heads} heads, {len(self.tokens)} {self.level}s"
+        return f"<Attention of {self.model_name or 'given tensors'}: {shape}>"
+
+
+def checked_index(index: int, n: int, what: str) -> int:
+    """A layer or head counted from 0; raises IndexError or TypeError in words."""
+    if isinstance(index, bool):
+        raise TypeError(f"The {what} must be an integer, not {index!r}.")
+    try:
+        value = operator.index(index)
+    except TypeError:
+        raise TypeError(f"The {what} must be an integer, not {index!r}.") from None
+    if not 0 <= value < n:
+        raise IndexError(f"There is no {what} {value}: this model has {what}s 0 to {n - 1}.")
+    return value
+
+
+def _as_tokens(
+    words: Sequence[Word], tokens: Sequence[Token]
+) -> tuple[tuple[Token, ...], tuple[Word, ...]]:
+    """Words seen as single tokens, so that a word-level map reads like any other."""
+    made = tuple(
+        Token(
+            word.text,
+            word.text,
+            tokens[word.tokens[0]].start,
+            tokens[word.tokens[-1]].end,
+            i,
+            word.segment,
+            word.special,
+        )
+        for i, word in enumerate(words)
+    )
+    own = tuple(
+        Word(word.text, (i,), word.segment, word.special, word.index)
+        for i, word in enumerate(words)
+    )
+    return made, own

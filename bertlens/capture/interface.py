@@ -1,0 +1,169 @@
+"""A registered attention function that hands what it sees to whoever is capturing.
+
+transformers looks an attention function up by name in its `AttentionInterface` and a mask function
+in its `AttentionMaskInterface`. bertlens registers one pair for each implementation that a model
+may have been loaded with. On the thread that captures, the pair gives eager's mask and calls the
+capturing function; on every other thread it is the implementation that was there before.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from bertlens.capture.borrowing import attention_configs
+
+Attend = Callable[..., tuple[Tensor, Tensor | None]]
+
+
+@dataclass
+class Call:
+    """One call of an attention function, with everything that decides its weights.
+
+    Attributes:
+        module: the attention module that asked.
+        query: [batch, heads, from, head_dim].
+        key: [batch, key_heads, to, head_dim].
+        value: [batch, key_heads, to, value_dim].
+        mask: eager's additive mask, broadcastable to [batch, heads, from, to], or None.
+        options: the other keyword arguments (scaling, position_bias, softcap, ...).
+    """
+
+    module: nn.Module
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def eager(self, value: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The family's own eager function: output and weights [batch, heads, from, to]."""
+        # Dropout belongs to training and would make rows that do not sum to one.
+        options = {**self.options, "dropout": 0.0}
+        output, weights = eager_function(self.module)(
+            self.module,
+            self.query,
+            self.key,
+            self.value if value is None else value,
+            self.mask,
+            **options,
+        )
+        assert weights is not None
+        return output, weights
+
+    def sdpa(self) -> Tensor:
+        """The output by torch's scaled dot-product attention; raises where that refuses."""
+        options = {**self.options, "dropout": 0.0, "is_causal": False}
+        output, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
+            self.module, self.query, self.key, self.value, self.mask, **options
+        )
+        return output
+
+
+Sink = Callable[[Call], Tensor]
+"""Takes a call, returns the attention output."""
+
+_active = threading.local()
+_names: dict[str | None, str] = {}
+_names_guard = threading.Lock()
+
+
+def eager_function(module: nn.Module) -> Attend:
+    """The eager attention function of the file that defines the module's class."""
+    for cls in type(module).__mro__:
+        found = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+    raise LookupError(f"{type(module).__name__} has no eager attention function beside it")
+
+
+def registered_name(original: str | None) -> str:
+    """The name under which `original` can be captured; registers it the first time."""
+    with _names_guard:
+        if original not in _names:
+            # transformers checks names for "sdpa", "flash" and "flex_attention": use a number.
+            name = f"bertlens_capture_{len(_names)}"
+            AttentionInterface.register(name, _attention_for(original))
+            AttentionMaskInterface.register(name, _mask_for(original))
+            _names[original] = name
+        return _names[original]
+
+
+def _attention_for(original: str | None) -> Attend:
+    def attend(
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor | None = None,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor | None]:
+        sink: Sink | None = getattr(_active, "sink", None)
+        if sink is None:
+            function = ALL_ATTENTION_FUNCTIONS.get_interface(original, eager_function(module))
+            return function(module, query, key, value, attention_mask, **options)  # type: ignore[no-any-return]
+        return sink(Call(module, query, key, value, attention_mask, options)), None
+
+    return attend
+
+
+def _mask_for(original: str | None) -> Callable[..., Any]:
+    def mask(*args: Any, **kwargs: Any) -> Any:
+        if getattr(_active, "sink", None) is not None or original in (None, "eager"):
+            return eager_mask(*args, **kwargs)
+        if original in ALL_MASK_ATTENTION_FUNCTIONS:
+            return ALL_MASK_ATTENTION_FUNCTIONS[original](*args, **kwargs)
+        return None
+
+    return mask
+
+
+@contextmanager
+def tapped(model: nn.Module, sink: Sink) -> Iterator[None]:
+    """Send every attention call of this thread to `sink`. Use inside `borrowed`, which restores.
+
+    Calls of the same model on other threads go to the implementation that was there.
+    """
+    for config in attention_configs(model):
+        config._attn_implementation_internal = registered_name(config._attn_implementation_internal)
+    outer = getattr(_active, "sink", None)
+    _active.sink = sink
+    try:
+        yield
+    finally:
+        _active.sink = outer
+
+
+_sdpa_agrees: dict[tuple[Attend, type, frozenset[str]], bool] = {}
+
+
+def fast_output(call: Call) -> Tensor:
+    """The call's output by SDPA where SDPA computes the same as the family's eager function.
+
+    Soft caps, sinks and whatever a new family adds are found by comparing both once for each
+    kind of module and set of options.
+    """
+    given = frozenset(name for name, value in call.options.items() if value is not None)
+    kind = (eager_function(call.module), type(call.module), given)
+    if kind not in _sdpa_agrees:
+        expected, _ = call.eager()
+        try:
+            found = call.sdpa()
+        except (ValueError, TypeError, RuntimeError):
+            _sdpa_agrees[kind] = False
+        else:
+            loose = 1e-4 if expected.dtype == torch.float32 else 2e-2
+            scale = expected.abs().max().clamp(min=1e-6)
+            _sdpa_agrees[kind] = bool((found - expected).abs().max() <= loose * scale)
+        return expected
+    return call.sdpa() if _sdpa_agrees[kind] else call.eager()[0]

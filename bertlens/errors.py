@@ -1,0 +1,35 @@
+"""Errors whose message says what was wrong and what to do."""
+
+
+class BertlensError(Exception):
+    """Base of the errors that are bertlens's own."""
+
+
+class NoAttentionError(BertlensError):
+    """The model has no attention, or keeps it out of reach."""
+
+
+class TextTooLongError(BertlensError, ValueError):
+    """The text has more tokens than the model takes."""
+
+
+class EmptyTextError(BertlensError, ValueError):
+    """The text gives no token of its own."""
+
+
+class VocabularyError(BertlensError, ValueError):
+    """The tokenizer makes ids that the model has no embedding for."""
+
+
+class MissingExtraError(BertlensError, ImportError):
+    """A feature needs an optional package that is not installed."""
+
+
+def require(module: str, extra: str) -> None:
+    """Raise MissingExtraError unless `module` can be imported; `extra` names what to install."""
+    from importlib.util import find_spec
+
+    if find_spec(module) is None:
+        raise MissingExtraError(
+            f"This needs the package '{module}'. Install it with: pip install \"bertlens[{extra}]\""
+        )
