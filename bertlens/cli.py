@@ -10,7 +10,8 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
+
+from bertlens import __version__
 
 COMMANDS = {
     "demo": "open JupyterLab on the quickstart notebook, with a small packaged model",
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="bertlens",
         description="See, score and test every attention head of a transformer.",
     )
-    parser.add_argument("--version", action="version", version=f"bertlens {version('bertlens')}")
+    parser.add_argument("--version", action="version", version=f"bertlens {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((word for word in given if word in COMMANDS), None)
     for name, summary in COMMANDS.items():
