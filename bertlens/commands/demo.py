@@ -9,8 +9,10 @@ import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 NOTEBOOK = "quickstart.ipynb"
+NEWS = "@jupyterlab/apputils-extension:announcements"
 PACKAGE = Path(__file__).parents[1]
 
 
@@ -91,13 +93,13 @@ def serve(folder: Path, ip: str, port: int | None, *, browser: bool) -> int:
         "--ServerApp.answer_yes=True",  # one Ctrl-C is enough
         "--ServerApp.log_level=ERROR",
         "--LabApp.log_level=ERROR",
-        "--LabApp.news_url=None",  # nothing is fetched from elsewhere
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         f"--LabApp.default_url=/lab/workspaces/bertlens/tree/{NOTEBOOK}",
     ]
     if port is not None:
         arguments += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     server = LabApp.initialize_server(arguments)
+    server.web_app.settings["page_config_hook"] = without_news
     identity = server.identity_provider
     token = identity.token if identity.token_generated else ""  # one set by the person is theirs
     identity.token_generated = False  # else the server prints the address a second time
@@ -107,6 +109,12 @@ def serve(folder: Path, ip: str, port: int | None, *, browser: bool) -> int:
     server.start()
     print("JupyterLab has stopped.")
     return 0
+
+
+def without_news(_: Any, page_config: dict[str, Any]) -> dict[str, Any]:
+    """JupyterLab's page without its question whether to fetch news from elsewhere."""
+    disabled = [*page_config.get("disabledExtensions", []), NEWS]
+    return page_config | {"disabledExtensions": disabled}
 
 
 def address(base: str, token: str) -> str:

@@ -22,13 +22,15 @@ from playwright.sync_api import Locator, Page
 CONFIG = """
 from jupyterlab.galata import configure_jupyter_server
 
+from bertlens.commands.demo import without_news
+
 configure_jupyter_server(c)
 c.ServerApp.port = {port}
 c.ServerApp.root_dir = {root!r}
 c.ServerApp.allow_root = True
 c.LabApp.workspaces_dir = {workspaces!r}
 c.LabApp.user_settings_dir = {settings!r}
-c.LabApp.news_url = None
+c.ServerApp.tornado_settings = {{"page_config_hook": without_news}}
 c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"
 """
 
