@@ -1,0 +1,318 @@
+"""Many texts through a model, as a stream: batches by length, progress, partial results.
+
+Memory does not grow with the number of texts: a bounded window of them is tokenized ahead, sorted
+by length, cut into batches and run, and each layer's weights live only while they are visited.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from bertlens import capture
+from bertlens.encoding import Encoding
+from bertlens.errors import EmptyTextError, TextTooLongError
+
+if TYPE_CHECKING:
+    from bertlens.lens import Lens
+
+Text: TypeAlias = str | tuple[Any, ...] | list[str] | Encoding
+"""A string; a pair, as a tuple of two strings (or of two word lists); a list of words; or what
+`Lens.encode` made of one of these."""
+
+WINDOW = 32
+"""So many batches' worth of texts are tokenized ahead, so that texts of one length meet."""
+
+MOST_WEIGHTS = 2**25
+"""A batch's weights of one layer hold at most so many numbers (128 MB of float32)."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts that went through the model together, padded on the right.
+
+    Attributes:
+        items: what the iterable gave.
+        indices: the place of each in the iterable, from 0.
+        encodings: their tokens. The weights of text b are `weights[b, :, :n, :n]` with
+            `n = len(encodings[b])`; what lies beyond belongs to padding.
+        mask: bool [batch, tokens] on the model's device, true where there is a token.
+    """
+
+    items: tuple[Any, ...]
+    indices: tuple[int, ...]
+    encodings: tuple[Encoding, ...]
+    mask: Tensor
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return tuple(len(encoding) for encoding in self.encodings)
+
+    @property
+    def padded(self) -> bool:
+        return min(self.lengths) < self.mask.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.encodings)
+
+
+@dataclass
+class Coverage:
+    """What became of the texts of a corpus; none is lost silently.
+
+    Attributes:
+        texts: how many were read.
+        counted: how many went through the model and into the result.
+        cut: how many of those were cut to what the model takes.
+        skipped: how many were left out, by reason ("empty", "too long").
+        examples: the places of the first few texts that were cut or skipped, by reason.
+        partial: whether an interrupt ended the run before the last text.
+    """
+
+    texts: int = 0
+    counted: int = 0
+    cut: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[int]] = field(default_factory=dict)
+    partial: bool = False
+
+    EXAMPLES = 10
+
+    def note(self, reason: str, index: int) -> None:
+        """Remember the place of a text that was cut or skipped."""
+        places = self.examples.setdefault(reason, [])
+        if len(places) < self.EXAMPLES:
+            places.append(index)
+
+    def skip(self, reason: str, index: int) -> None:
+        """Count a text that was left out."""
+        self.skipped[reason] += 1
+        self.note(reason, index)
+
+    def merged(self, other: Coverage) -> Coverage:
+        """Both together; neither is changed."""
+        both = {**self.examples}
+        for reason, places in other.examples.items():
+            both[reason] = [*both.get(reason, []), *places][: self.EXAMPLES]
+        return Coverage(
+            self.texts + other.texts,
+            self.counted + other.counted,
+            self.cut + other.cut,
+            self.skipped + other.skipped,
+            both,
+            self.partial or other.partial,
+        )
+
+    def __str__(self) -> str:
+        parts = [f"{self.counted} of {self.texts} texts counted"]
+        if self.cut:
+            parts.append(f"{self.cut} cut to the model's limit")
+        parts += [f"{n} skipped ({reason})" for reason, n in sorted(self.skipped.items())]
+        if self.partial:
+            parts.append("partial: interrupted")
+        return ", ".join(parts)
+
+
+Visit: TypeAlias = Callable[[int, Tensor, Batch], None]
+"""Takes a layer's index, its weights [batch, heads, from, to] and the batch."""
+
+
+def sweep(
+    lens: Lens,
+    texts: Iterable[Any],
+    visit: Visit,
+    *,
+    commit: Callable[[Batch], None] = lambda batch: None,
+    text_of: Callable[[Any], Text] = lambda item: item,
+    layers: Collection[int] | None = None,
+    batch_size: int | None = None,
+    truncate: bool = True,
+    progress: bool = True,
+    total: int | None = None,
+) -> Coverage:
+    """Run every text through the model and show each layer's weights to `visit`.
+
+    The model is held a batch at a time, so that a widget on the same model gets its turn. An
+    interrupt (Ctrl-C, the kernel's stop button) ends the run; what was committed stays counted and
+    the coverage says that it is partial.
+
+    Args:
+        texts: any iterable, read once; `text_of` makes a Text of each item.
+        visit: called for each batch and each of `layers`, in order; the weights are eager's, in the
+            model's dtype on its device, and live only during the call.
+        commit: called once a batch has been shown whole. Add to a result here rather than in
+            `visit`, so that an interrupt leaves no batch half counted.
+        layers: only these; all by default.
+        batch_size: the most texts at once; by default 8 on a CPU and 32 elsewhere.
+        truncate: cut texts that are too long, instead of skipping them; both are counted.
+        progress: show a progress bar.
+        total: how many texts there are, where `len(texts)` does not say.
+
+    Raises:
+        TypeError: an item is no text; the message says which.
+        ValueError: a batch size below 1.
+    """
+    coverage = Coverage()
+    with _bar(texts, progress, total) as bar:
+        try:
+            found = batches(
+                lens, texts, coverage, text_of=text_of, batch_size=batch_size, truncate=truncate
+            )
+            for batch, inputs in found:
+                run(lens, batch, inputs, visit, layers=layers)
+                commit(batch)
+                coverage.counted += len(batch)
+                bar.update(coverage.counted + coverage.skipped.total() - bar.n)
+            bar.update(coverage.texts - bar.n)
+        except KeyboardInterrupt:
+            coverage.partial = True
+    return coverage
+
+
+def run(
+    lens: Lens,
+    batch: Batch,
+    inputs: dict[str, Tensor],
+    visit: Visit,
+    *,
+    layers: Collection[int] | None = None,
+) -> None:
+    """Run one batch through the model; see `sweep`."""
+    capture.stream(
+        lens.model, inputs, lambda layer, weights: visit(layer, weights, batch), layers=layers
+    )
+
+
+def batches(
+    lens: Lens,
+    texts: Iterable[Any],
+    coverage: Coverage,
+    *,
+    text_of: Callable[[Any], Text] = lambda item: item,
+    batch_size: int | None = None,
+    truncate: bool = True,
+) -> Iterator[tuple[Batch, dict[str, Tensor]]]:
+    """Tokenized batches of texts of like length, with the model's inputs.
+
+    Texts are taken from a window ahead, the longest of it first, and counted in `coverage`.
+    """
+    if batch_size is None:
+        batch_size = 8 if lens.device.type == "cpu" else 32
+    if batch_size < 1:
+        raise ValueError(f"The batch size must be at least 1, not {batch_size}.")
+    heads = max(1, getattr(lens.model.config, "num_attention_heads", 1))
+    window: list[tuple[int, Any, Encoding]] = []
+    for read in encoded(lens, texts, coverage, text_of=text_of, truncate=truncate):
+        window.append(read)
+        if len(window) == WINDOW * batch_size:
+            yield from _cut(lens, window, batch_size, heads)
+            window = []
+    yield from _cut(lens, window, batch_size, heads)
+
+
+def encoded(
+    lens: Lens,
+    texts: Iterable[Any],
+    coverage: Coverage,
+    *,
+    text_of: Callable[[Any], Text] = lambda item: item,
+    truncate: bool = True,
+) -> Iterator[tuple[int, Any, Encoding]]:
+    """(place, item, tokens) of every text that can be run, one at a time."""
+    for index, item in enumerate(texts):
+        coverage.texts += 1
+        try:
+            yield index, item, encode_item(lens, text_of(item))
+        except EmptyTextError:
+            coverage.skip("empty", index)
+        except TextTooLongError:
+            if not truncate:
+                coverage.skip("too long", index)
+                continue
+            coverage.cut += 1
+            coverage.note("cut", index)
+            yield index, item, encode_item(lens, text_of(item), truncate=True)
+        except TypeError as error:
+            raise TypeError(f"Text {index} of the corpus: {error}") from None
+
+
+def encode_item(lens: Lens, text: Text, *, truncate: bool = False) -> Encoding:
+    """Tokenize a Text.
+
+    Raises:
+        TypeError: it is none.
+        EmptyTextError, TextTooLongError: as in `Lens.encode`.
+    """
+    if isinstance(text, Encoding):
+        return text
+    if isinstance(text, str):
+        return lens.encode(text, truncate=truncate)
+    if isinstance(text, tuple) and len(text) == 2:
+        first, second = text
+        if isinstance(first, str) and isinstance(second, str):
+            return lens.encode(first, second, truncate=truncate)
+        if not isinstance(first, str) and not isinstance(second, str):
+            return lens.encode(words=first, words_pair=second, truncate=truncate)
+    if isinstance(text, list) and all(isinstance(word, str) for word in text):
+        if not text:
+            raise EmptyTextError("There are no words in the list.")
+        return lens.encode(words=text, truncate=truncate)
+    raise TypeError(
+        "A text is a string, a tuple of two strings (a pair) or a list of strings (words); "
+        f"got {text!r:.80}."
+    )
+
+
+def collate(lens: Lens, encodings: Sequence[Encoding]) -> tuple[dict[str, Tensor], Tensor]:
+    """The model's inputs [batch, tokens], padded on the right, and which of them are tokens.
+
+    Always on the right, whatever the tokenizer's side is: absolute positions then count from the
+    text's first token, and a text's scores do not depend on what it is batched with.
+    """
+    longest = max(len(encoding) for encoding in encodings)
+    padding = {"input_ids": getattr(lens.tokenizer, "pad_token_id", None) or 0}
+    inputs = {
+        name: torch.tensor(
+            [
+                encoding.inputs[name] + [padding.get(name, 0)] * (longest - len(encoding))
+                for encoding in encodings
+            ]
+        ).to(lens.device)
+        for name in encodings[0].inputs
+    }
+    lengths = torch.tensor([len(encoding) for encoding in encodings])
+    mask = (torch.arange(longest) < lengths[:, None]).to(lens.device)
+    if not mask.all() and "attention_mask" not in inputs:
+        inputs["attention_mask"] = mask.long()
+    return inputs, mask
+
+
+def _cut(
+    lens: Lens, window: list[tuple[int, Any, Encoding]], batch_size: int, heads: int
+) -> Iterator[tuple[Batch, dict[str, Tensor]]]:
+    # The longest first: a batch that does not fit in memory shows at once, not after an hour.
+    window.sort(key=lambda read: -len(read[2]))
+    start = 0
+    while start < len(window):
+        longest = len(window[start][2])
+        fits = max(1, min(batch_size, MOST_WEIGHTS // (heads * longest**2)))
+        indices, items, encodings = zip(*window[start : start + fits], strict=True)
+        inputs, mask = collate(lens, encodings)
+        yield Batch(items, indices, encodings, mask), inputs
+        start += fits
+
+
+def _bar(texts: Iterable[Any], progress: bool, total: int | None) -> Any:
+    from tqdm.auto import tqdm
+
+    if total is None:
+        try:
+            total = len(texts)  # type: ignore[arg-type]
+        except TypeError:
+            total = None
+    return tqdm(total=total, unit="text", disable=not progress)
