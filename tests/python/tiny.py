@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
+import numpy as np
 import torch
 from tokenizers import (
     Tokenizer,
@@ -174,3 +177,11 @@ def tiny(family: str, seed: int = 0) -> PreTrainedModel:
 
 def tokenizer_for(family: str) -> PreTrainedTokenizerFast:
     return byte_bpe() if family in ("roberta", "gpt2", "llama") else wordpiece()
+
+
+def eager_weights(model: PreTrainedModel, inputs: Mapping[str, Any]) -> np.ndarray:
+    """What transformers itself says: weights [layer, batch, head, from, to] in eager attention."""
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        outputs = model(**inputs, output_attentions=True)
+    return np.stack([weights.float().numpy() for weights in outputs.attentions])

@@ -1,0 +1,163 @@
+"""A Lens: what it takes, and what it says when it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from transformers import (
+    BertConfig,
+    BertModel,
+    FNetConfig,
+    FNetModel,
+    MambaConfig,
+    MambaModel,
+)
+
+import bertlens as bl
+from bertlens.errors import (
+    EmptyTextError,
+    NoAttentionError,
+    TextTooLongError,
+    VocabularyError,
+)
+from tests.python.tiny import tiny, tokenizer_for
+
+
+@pytest.fixture(scope="module")
+def lens() -> bl.Lens:
+    return bl.Lens(tiny("bert"), tokenizer_for("bert"))
+
+
+def test_the_model_and_tokenizer_are_the_persons_own() -> None:
+    model, tokenizer = tiny("bert"), tokenizer_for("bert")
+    lens = bl.Lens(model, tokenizer)
+    assert lens.model is model
+    assert lens.tokenizer is tokenizer
+
+
+def test_a_model_comes_from_a_folder(tmp_path: Any) -> None:
+    tiny("bert").save_pretrained(tmp_path / "mine")
+    tokenizer_for("bert").save_pretrained(tmp_path / "mine")
+    lens = bl.Lens.from_pretrained(tmp_path / "mine")
+    assert lens.name == "mine"
+    assert lens("I went to the store.").n_layers == 3
+
+
+def test_the_packaged_model_has_six_layers_of_twelve_heads(demo: bl.Lens) -> None:
+    attention = demo("I went to the store.")
+    assert (attention.n_layers, attention.n_heads) == (6, 12)
+    assert attention.model_name == "all-MiniLM-L6-v2"
+    assert attention.dtype == "float32"
+
+
+def test_a_name_instead_of_a_model_is_pointed_to_from_pretrained() -> None:
+    with pytest.raises(TypeError, match=r"not str.*Lens\.from_pretrained"):
+        bl.Lens("bert-base-uncased", tokenizer_for("bert"))  # type: ignore[arg-type]
+
+
+def test_something_else_instead_of_a_tokenizer_is_named() -> None:
+    with pytest.raises(TypeError, match="must be a transformers tokenizer, not dict"):
+        bl.Lens(tiny("bert"), {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "​"])
+def test_a_text_without_a_token_is_an_error(lens: bl.Lens, text: str) -> None:
+    with pytest.raises(EmptyTextError, match="empty"):
+        lens(text)
+    with pytest.raises(EmptyTextError):
+        lens(words=[text])
+    with pytest.raises(EmptyTextError):
+        lens(words=[])
+
+
+@pytest.mark.parametrize("text", [3, b"I went", 1.5, {"text": "I"}])
+def test_a_text_that_is_no_string_is_named_by_its_type(lens: bl.Lens, text: Any) -> None:
+    with pytest.raises(TypeError, match=f"must be a string, not {type(text).__name__}"):
+        lens(text)
+    with pytest.raises(TypeError, match=f"must be a string, not {type(text).__name__}"):
+        lens("I went.", text)
+
+
+def test_a_list_instead_of_a_text_is_pointed_to_words(lens: bl.Lens) -> None:
+    with pytest.raises(TypeError, match="words="):
+        lens(["I", "went"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"text": "I", "words": ["I"]}])
+def test_either_a_text_or_words_is_given(lens: bl.Lens, arguments: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="Give either a text or words"):
+        lens(**arguments)
+
+
+def test_words_are_a_list_of_strings(lens: bl.Lens) -> None:
+    with pytest.raises(TypeError, match="list of strings"):
+        lens(words="I went")
+    with pytest.raises(TypeError, match="list of strings"):
+        lens(words=["I", 3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="text_pair goes with text"):
+        lens(words=["I"], text_pair="went")
+    with pytest.raises(TypeError, match="words_pair goes with words"):
+        lens("I", words_pair=["went"])
+
+
+def test_a_text_past_the_limit_is_an_error_with_both_lengths(lens: bl.Lens) -> None:
+    # 100 times "the", [CLS] and [SEP], in a model of 64 positions
+    with pytest.raises(TextTooLongError, match=r"102 tokens.* 64\. .*truncate=True"):
+        lens("the " * 100)
+
+
+def test_a_text_past_the_limit_is_cut_when_asked_and_says_so(lens: bl.Lens) -> None:
+    attention = lens("the " * 100, truncate=True)
+    assert len(attention.tokens) == 64
+    assert attention.tokens[-1].text == "[SEP]"
+    assert attention.notes == ("Cut to 64 of 102 tokens.",)
+
+
+def test_a_text_within_the_limit_carries_no_note(lens: bl.Lens) -> None:
+    assert lens("the " * 62, truncate=True).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("family", "limit"), [("bert", 64), ("roberta", 64), ("gpt2", 64), ("llama", 64)]
+)
+def test_the_limit_is_the_number_of_usable_positions(family: str, limit: int) -> None:
+    # RoBERTa has 66 positions of which padding takes the first two.
+    lens = bl.Lens(tiny(family), tokenizer_for(family))
+    assert lens.max_tokens == limit
+    specials = len(lens.encode("x").tokens) - 1
+    assert len(lens("x" * (limit - specials)).tokens) == limit
+
+
+def test_a_tokenizer_larger_than_the_model_is_an_error() -> None:
+    config = BertConfig(
+        vocab_size=50,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+    )
+    tokenizer = tokenizer_for("bert")
+    with pytest.raises(VocabularyError, match=rf"{len(tokenizer)} entries .* only 50"):
+        bl.Lens(BertModel(config), tokenizer)
+
+
+def test_fnet_has_no_attention() -> None:
+    config = FNetConfig(vocab_size=420, hidden_size=16, num_hidden_layers=2, intermediate_size=16)
+    lens = bl.Lens(FNetModel(config).eval(), tokenizer_for("bert"))
+    with pytest.raises(NoAttentionError, match="FNetModel has no attention"):
+        lens("I went to the store.")
+
+
+def test_mamba_has_no_attention() -> None:
+    config = MambaConfig(vocab_size=420, hidden_size=16, num_hidden_layers=2, state_size=4)
+    lens = bl.Lens(MambaModel(config).eval(), tokenizer_for("gpt2"))
+    with pytest.raises(NoAttentionError, match="MambaModel has no attention"):
+        lens("I went to the store.")
+
+
+def test_the_lens_names_model_and_precision() -> None:
+    model = tiny("bert").to(torch.float16)
+    lens = bl.Lens(model, tokenizer_for("bert"), name="mine")
+    assert repr(lens) == "<Lens mine (BertModel, float16)>"
