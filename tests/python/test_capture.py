@@ -7,7 +7,6 @@ import copy
 import numpy as np
 import pytest
 import torch
-from tests.python.tiny import FAMILIES, eager_weights, tiny, tokenizer_for
 from transformers import (
     AutoModelForMaskedLM,
     AutoModelForQuestionAnswering,
@@ -18,6 +17,7 @@ from transformers import (
 
 import bertlens as bl
 from bertlens import capture
+from tests.python.tiny import FAMILIES, eager_weights, tiny, tokenizer_for
 
 TEXT = "At the store, I bought fresh strawberries."
 SHORT = "I went."

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.python.tiny import FAMILIES, tiny, tokenizer_for
 
 import bertlens as bl
 from bertlens import capture
+from tests.python.tiny import FAMILIES, tiny, tokenizer_for
 
 TEXT = "I went to the store."
 

@@ -114,7 +114,21 @@ def test_an_unknown_piece_shows_its_source(demo: bl.Lens) -> None:
 
 def test_a_tokenizer_without_offsets_labels_by_its_tokens_and_says_so(tmp_path: object) -> None:
     vocabulary = tmp_path / "vocab.txt"  # type: ignore[operator]
-    pieces = "[PAD] [UNK] [CLS] [SEP] [MASK] i went to the store straw ##berries .".split()
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "i",
+        "went",
+        "to",
+        "the",
+        "store",
+        "straw",
+        "##berries",
+        ".",
+    ]
     vocabulary.write_text("\n".join(pieces), encoding="utf-8")
     lens = bl.Lens(tiny("bert"), BertTokenizerLegacy(str(vocabulary)))
     attention = lens("I went to the strawberries.", "The store.")
