@@ -9,6 +9,10 @@ class NoAttentionError(BertlensError):
     """The model has no attention, or keeps it out of reach."""
 
 
+class OutOfReachError(BertlensError):
+    """The model's family keeps what was asked for, such as queries and keys, out of reach."""
+
+
 class TextTooLongError(BertlensError, ValueError):
     """The text has more tokens than the model takes."""
 
@@ -19,6 +23,10 @@ class EmptyTextError(BertlensError, ValueError):
 
 class VocabularyError(BertlensError, ValueError):
     """The tokenizer makes ids that the model has no embedding for."""
+
+
+class AnnotationError(BertlensError, ValueError):
+    """A treebank or coreference document says something that cannot be."""
 
 
 class MissingExtraError(BertlensError, ImportError):

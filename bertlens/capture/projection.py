@@ -1,0 +1,118 @@
+"""The output projection of an attention block, found by following the attention output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bertlens.capture.interface import Call
+from bertlens.capture.softmax import per_head
+from bertlens.errors import OutOfReachError
+
+CLOSE = 1e-5
+"""How well the heads' shares must add up to what the block's projection gives, relative to it."""
+
+
+@dataclass(frozen=True)
+class Projected:
+    """What the heads of a layer write into the block's output; float32 on the CPU.
+
+    Attributes:
+        values: f(x_j) = (x_j W_V + b_V) W_O, the value of every token as the head's slice of the
+            projection transforms it: [heads, to, hidden].
+        bias: the projection's own bias, [hidden]; it belongs to no head.
+        output: what the projection gave in the model's own pass, [from, hidden].
+    """
+
+    values: Tensor
+    bias: Tensor
+    output: Tensor
+
+
+class Follower:
+    """Watches which module takes the attention output of each call.
+
+    Use `attended` at every call and `watching` around the model's pass; afterwards `project` gives
+    a layer's transformed values.
+    """
+
+    def __init__(self) -> None:
+        self._pending: tuple[int, Tensor] | None = None
+        self._takers: dict[int, list[nn.Module]] = {}
+        self._calls: dict[int, tuple[Call, Tensor]] = {}
+
+    def attended(self, layer: int, call: Call, output: Tensor) -> None:
+        """Note a call of the attention function and its output [batch, from, heads, value_dim]."""
+        flat = output.reshape(*output.shape[:2], -1)
+        self._pending = (layer, flat)
+        self._calls[layer] = (call, flat)
+
+    @contextmanager
+    def watching(self, model: nn.Module) -> Iterator[None]:
+        """Look at what every module is given; the hooks go away whatever happens."""
+        hooks = [module.register_forward_pre_hook(self._given) for module in model.modules()]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def project(self, layer: int) -> Projected:
+        """The transformed values of a layer, for the first text of the batch.
+
+        Raises:
+            OutOfReachError: no module projects the attention output as it is, for instance
+                because the family gates or normalises it first.
+        """
+        call, flat = self._calls[layer]
+        for module in self._takers.get(layer, ()):
+            found = _projected(call, flat, module)
+            if found is not None:
+                return found
+        raise OutOfReachError(
+            f"{type(call.module).__name__} does not hand its attention output straight to a linear "
+            "projection, so a head's share of the block's output is not defined and there are no "
+            "value norms. Look at the weights instead."
+        )
+
+    def _given(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        if self._pending is None or not args or not isinstance(args[0], Tensor):
+            return
+        layer, flat = self._pending
+        if args[0].shape != flat.shape or not torch.equal(args[0], flat):
+            return
+        # BERT's output block takes a residual as well; what is looked for takes this alone.
+        if len(args) == 1 and not isinstance(module, nn.Dropout | nn.Identity):
+            self._takers.setdefault(layer, []).append(module)
+
+
+def _projected(call: Call, flat: Tensor, module: nn.Module) -> Projected | None:
+    """What `module` makes of each head's values, or None unless it is a projection of them.
+
+    The module is asked rather than read: that holds for nn.Linear, for GPT-2's Conv1D, and for
+    adapters and quantised layers around either.
+    """
+    n_heads = call.query.shape[1]
+    width = flat.shape[-1]
+    identity = torch.eye(width, dtype=flat.dtype, device=flat.device)
+    try:
+        rows = module.forward(torch.cat([flat.new_zeros(1, width), identity])[None])[0]
+        output = module.forward(flat[:1])[0]
+    except (RuntimeError, TypeError, ValueError, IndexError):
+        return None
+    if not isinstance(rows, Tensor) or rows.dim() != 2 or output.dim() != 2:
+        return None
+    rows, output = rows.float().cpu(), output.float().cpu()
+    bias, matrix = rows[0], rows[1:] - rows[0]
+    values = per_head(call.value[0], n_heads).float().cpu()
+    sliced = matrix.reshape(n_heads, width // n_heads, -1)
+    together = flat[0].float().cpu() @ matrix + bias
+    loose = (CLOSE if flat.dtype == torch.float32 else 2e-2) * output.abs().max().clamp(min=1)
+    if bool((together - output).abs().max() > loose):
+        return None
+    return Projected(values @ sliced, bias, output)
