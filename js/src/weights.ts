@@ -1,10 +1,10 @@
-import type { Side, Special } from "./traits";
+import type { Side } from "./traits";
 
-/** One head's map as it crosses the wire: uint8 [rows, cols], round(255 * sqrt(weight)). */
+/** One head's map as it crosses the wire: uint8 [rows, columns], round(255 * sqrt(weight)). */
 export interface CodedMap {
   codes: Uint8Array;
   rows: number;
-  cols: number;
+  columns: number;
 }
 
 /** The weight that each code stands for. */
@@ -21,8 +21,8 @@ export function remaining(map: CodedMap, specialTo: ArrayLike<number>): Float32A
   const left = new Float32Array(map.rows);
   for (let row = 0; row < map.rows; row++) {
     let sum = 0;
-    for (let col = 0; col < map.cols; col++) {
-      if (!specialTo[col]) sum += decoded[map.codes[row * map.cols + col]!]!;
+    for (let col = 0; col < map.columns; col++) {
+      if (!specialTo[col]) sum += decoded[map.codes[row * map.columns + col]!]!;
     }
     left[row] = sum > 0 ? sum : 1;
   }
@@ -31,32 +31,48 @@ export function remaining(map: CodedMap, specialTo: ArrayLike<number>): Float32A
 
 /**
  * The weights between one item and all of the other side, from codes: right to within 0.004, for what follows the
- * pointer. Side "from" is the item's row, "to" its column; without an item, what each column receives on average.
+ * pointer. Side "from" is the item's row, "to" its column.
  *
- * Under "renormalise" special tokens have weight 0 and each row is divided by what is left; under "hide" the caller
- * leaves them out.
+ * `left`, from `remaining`, renormalises: special tokens have weight 0 and each row is divided by what is left.
  */
 export function itemWeights(
   map: CodedMap,
   side: Side,
-  index: number | null,
-  special: Special,
+  index: number,
+  left: Float32Array | null,
   specialTo: ArrayLike<number>,
 ): Float32Array {
-  const { codes, rows, cols } = map;
-  const left = special === "renormalise" ? remaining(map, specialTo) : null;
-  const weight = (row: number, col: number) =>
-    left && specialTo[col] ? 0 : decoded[codes[row * cols + col]!]! / (left ? left[row]! : 1);
-  if (index === null) {
-    const mean = new Float32Array(cols);
-    for (let row = 0; row < rows; row++) {
-      for (let col = 0; col < cols; col++) mean[col]! += weight(row, col) / rows;
-    }
-    return mean;
-  }
+  const { codes, rows, columns } = map;
+  const weight = (row: number, column: number) =>
+    left && specialTo[column]
+      ? 0
+      : decoded[codes[row * columns + column]!]! / (left ? left[row]! : 1);
   return side === "from"
-    ? Float32Array.from({ length: cols }, (_, col) => weight(index, col))
+    ? Float32Array.from({ length: columns }, (_, column) => weight(index, column))
     : Float32Array.from({ length: rows }, (_, row) => weight(row, index));
+}
+
+/**
+ * The map with special tokens blank on both sides; with `left`, each row divided by what is left of it.
+ */
+export function withoutSpecials(
+  map: CodedMap,
+  specialFrom: ArrayLike<number>,
+  specialTo: ArrayLike<number>,
+  left: Float32Array | null,
+): Uint8Array {
+  const { codes, rows, columns } = map;
+  const blanked = new Uint8Array(codes.length);
+  for (let row = 0; row < rows; row++) {
+    if (specialFrom[row]) continue;
+    const grow = left ? 1 / Math.sqrt(left[row]!) : 1;
+    for (let column = 0; column < columns; column++) {
+      if (specialTo[column]) continue;
+      const at = row * columns + column;
+      blanked[at] = Math.min(255, Math.round(codes[at]! * grow));
+    }
+  }
+  return blanked;
 }
 
 /** The mean over heads of their weights, each float [n]. */

@@ -1,5 +1,7 @@
 /** Colour ramps and their scales. One hue, lightness even in OKLab: equal steps of value look equal, to every eye. */
 
+import { oklch } from "./palette";
+
 export type Theme = "light" | "dark";
 
 /** Lightness, chroma and hue (degrees) of the two ends of a ramp. The low end is the ground that it lies on. */
@@ -7,7 +9,7 @@ type Oklch = readonly [lightness: number, chroma: number, hue: number];
 
 const ends: Record<Theme, readonly [Oklch, Oklch]> = {
   light: [
-    [1, 0, 259],
+    [0.985, 0.004, 259],
     [0.385, 0.145, 259],
   ],
   dark: [
@@ -16,35 +18,12 @@ const ends: Record<Theme, readonly [Oklch, Oklch]> = {
   ],
 };
 
-/** sRGB bytes of an OKLab colour (Ottosson 2020), clipped to the gamut. */
-function srgb(lightness: number, a: number, b: number): [number, number, number] {
-  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
-  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const byte = (linear: number) => {
-    const x = Math.min(1, Math.max(0, linear));
-    return Math.round(255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055));
-  };
-  return [
-    byte(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
-    byte(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
-    byte(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
-  ];
-}
-
 function build(theme: Theme): Uint32Array {
-  const lab = ends[theme].map(([l, c, h]) => {
-    const angle = (h * Math.PI) / 180;
-    return [l, c * Math.cos(angle), c * Math.sin(angle)] as const;
-  });
-  const [low, high] = [lab[0]!, lab[1]!];
+  const [low, high] = ends[theme];
   return Uint32Array.from({ length: 256 }, (_, i) => {
     const t = i / 255;
-    const [r, g, b] = srgb(
-      low[0] + t * (high[0] - low[0]),
-      low[1] + t * (high[1] - low[1]),
-      low[2] + t * (high[2] - low[2]),
-    );
+    const between = (axis: 0 | 1) => low[axis] + t * (high[axis] - low[axis]);
+    const [r, g, b] = oklch(between(0), between(1), high[2]);
     // ImageData holds R, G, B, A bytes; every machine with a browser is little-endian
     return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
   });

@@ -1,4 +1,6 @@
 import type { View } from "../state";
+import { gridView } from "./grid";
+import { tokenView } from "./token";
 
 /** What a pane is called and how it is made. A new view is a new file and a line here. */
 export interface Pane {
@@ -6,4 +8,7 @@ export interface Pane {
   view: View;
 }
 
-export const panes: Readonly<Record<string, Pane>> = {};
+export const panes: Readonly<Record<string, Pane>> = {
+  grid: { label: "Layers by heads", view: gridView },
+  token: { label: "Token", view: tokenView },
+};

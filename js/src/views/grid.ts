@@ -1,0 +1,315 @@
+import { batch, computed, effect, signal } from "@preact/signals-core";
+import { paneHeader } from "../app/pane";
+import { type Box, paintCell, paintHatch, paintMap } from "../drawing/heatmap";
+import { linearScale, ramp, type Scale, weightScale } from "../drawing/ramp";
+import { surface } from "../drawing/surface";
+import type { ScorePayload, Thumbnails, View } from "../state";
+import { colourBar } from "./bar";
+import { cardView } from "./card";
+import { element, say } from "./element";
+import { followTheme } from "./theme";
+import { headName, knownScores, scoreTitle, scoreWords } from "./words";
+
+const MAPS = "";
+
+/** Every layer x head, as a picture of its map or coloured by a score; under it what is known of one head. */
+export const gridView: View = (container, store) => {
+  const { layer, heads, score, meta } = store.traits;
+  const { theme, dispose: unfollow } = followTheme(container);
+  /** The cell that the pointer or the keyboard rests on. */
+  const inspected = signal<{ layer: number; head: number } | null>(null);
+
+  const tools = paneHeader(container, "Layers × heads");
+  const chooser = element("select", {
+    class: "bl-menu",
+    "aria-label": "What the grid shows",
+  });
+  tools.append(chooser);
+  const canvas = element("canvas", { class: "bl-grid-canvas", "aria-hidden": true });
+  const grid = element("div", {
+    role: "grid",
+    class: "bl-grid",
+    dir: "ltr",
+    "aria-label": "Layers by heads",
+    "aria-multiselectable": true,
+  });
+  const frame = element("div", { class: "bl-grid-frame" }, canvas, grid);
+  const legend = element("div", { class: "bl-grid-legend" });
+  const readout = element("p", { class: "bl-readout", "aria-live": "polite" });
+  const empty = element(
+    "p",
+    { class: "bl-empty" },
+    "No attention yet: type a text to see its heads.",
+  );
+  const card = element("div", { class: "bl-card" });
+  container.append(empty, frame, legend, readout, card);
+
+  const shape = computed(() => `${meta.value.n_layers}x${meta.value.n_heads}`);
+  let cells: HTMLElement[] = [];
+  let columns: HTMLElement[] = [];
+  let rows: HTMLElement[] = [];
+
+  const build = () => {
+    const { n_layers, n_heads } = meta.peek();
+    const label = (role: string, n: number) =>
+      element("span", { role, class: "bl-grid-label" }, element("span", {}, String(n)));
+    columns = Array.from({ length: n_heads }, (_, head) => label("columnheader", head));
+    rows = Array.from({ length: n_layers }, (_, l) => label("rowheader", l));
+    cells = [];
+    const lines = rows.map((name, l) => {
+      const own = columns.map((_, head) =>
+        element("div", {
+          role: "gridcell",
+          class: "bl-cell",
+          tabindex: -1,
+          "aria-label": `layer ${l}, head ${head}`,
+          "aria-selected": "false",
+          "data-index": l * n_heads + head,
+        }),
+      );
+      cells.push(...own);
+      return element("div", { role: "row", class: "bl-grid-row" }, name, ...own);
+    });
+    grid.style.gridTemplateColumns = `auto repeat(${n_heads}, minmax(0, 1fr))`;
+    grid.style.setProperty("--bl-heads", String(n_heads));
+    grid.toggleAttribute("data-dense", n_heads > 16);
+    const corner = element("span", { "aria-hidden": true });
+    const top = element("div", { role: "row", class: "bl-grid-row" }, corner, ...columns);
+    grid.replaceChildren(top, ...lines);
+  };
+
+  const place = (index: number) => {
+    const { n_heads } = meta.peek();
+    return { layer: Math.floor(index / n_heads), head: index % n_heads };
+  };
+  const indexOf = (target: EventTarget | null) => {
+    const cell = target instanceof Element ? target.closest<HTMLElement>(".bl-cell") : null;
+    return cell ? Number(cell.dataset.index) : null;
+  };
+  /** One head alone; with `add` beside those that are on, or off again. */
+  const choose = (index: number, add: boolean) => {
+    const at = place(index);
+    const others = heads.peek().filter((head) => head !== at.head);
+    const off = add && at.layer === layer.peek() && others.length < heads.peek().length;
+    batch(() => {
+      layer.value = at.layer;
+      heads.value = off ? others : add ? [...others, at.head] : [at.head];
+    });
+  };
+
+  const rove = (index: number, focus: boolean) => {
+    for (const cell of grid.querySelectorAll('.bl-cell[tabindex="0"]'))
+      cell.setAttribute("tabindex", "-1");
+    cells[index]?.setAttribute("tabindex", "0");
+    if (focus) cells[index]?.focus();
+  };
+
+  grid.addEventListener("pointerover", (event) => {
+    const index = indexOf(event.target);
+    inspected.value = index === null ? null : place(index);
+  });
+  grid.addEventListener("pointerleave", () => {
+    inspected.value = null;
+  });
+  grid.addEventListener("focusin", (event) => {
+    const index = indexOf(event.target);
+    if (index !== null) inspected.value = place(index);
+  });
+  grid.addEventListener("focusout", () => {
+    inspected.value = null;
+  });
+  grid.addEventListener("click", (event) => {
+    const index = indexOf(event.target);
+    if (index === null) return;
+    rove(index, true);
+    choose(index, event.shiftKey);
+  });
+  grid.addEventListener("keydown", (event) => {
+    const index = indexOf(event.target);
+    if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") choose(index, event.shiftKey);
+    else {
+      const { n_heads } = meta.peek();
+      const next = step(event.key, index, n_heads, cells.length);
+      if (next === null) return;
+      rove(next, true);
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  chooser.addEventListener("change", () => {
+    score.value = knownScores(store).find(({ name }) => name === chooser.value) ?? null;
+  });
+
+  const painter = surface(frame, (ratio) => {
+    const bounds = frame.getBoundingClientRect();
+    canvas.width = Math.round(bounds.width * ratio);
+    canvas.height = Math.round(bounds.height * ratio);
+    const context = canvas.getContext("2d");
+    if (!context || canvas.width === 0 || canvas.height === 0) return;
+    thinLabels(columns);
+    const edge = (n: number) => Math.round(n * ratio);
+    const across = columns.map((label) => {
+      const { left, right } = label.getBoundingClientRect();
+      return [edge(left - bounds.left), edge(right - bounds.left)] as const;
+    });
+    const down = rows.map((label) => {
+      const { top, bottom } = label.getBoundingClientRect();
+      return [edge(top - bounds.top), edge(bottom - bounds.top)] as const;
+    });
+    const boxes = down.flatMap(([y, bottom]) =>
+      across.map(([x, right]) => ({ x, y, width: right - x, height: bottom - y })),
+    );
+    const image = context.createImageData(canvas.width, canvas.height);
+    const colours = ramp(theme.value);
+    const { score, scale, thumbnails } = picture.peek();
+    if (score) paintScore(image, boxes, score, scale, colours, edge(5));
+    else if (thumbnails) paintThumbnails(image, boxes, thumbnails, colours);
+    context.putImageData(image, 0, 0);
+    round(context, boxes, edge(2));
+    if (score || thumbnails) grid.dataset.painted = score ? score.name : "maps";
+    else delete grid.dataset.painted;
+  });
+
+  const picture = computed(() => {
+    const shown = score.value;
+    const scale = shown ? linearScale(shown.values.flat()) : weightScale;
+    return { score: shown, scale, thumbnails: shown ? null : store.grid() };
+  });
+
+  const stops = [
+    unfollow,
+    painter.dispose,
+    () => grid.replaceChildren(),
+    effect(() => {
+      shape.value;
+      build();
+      const none = cells.length === 0;
+      empty.hidden = !none;
+      for (const part of [frame, legend, readout, card, chooser]) part.hidden = none;
+      painter.redraw();
+    }),
+    effect(() => {
+      shape.value;
+      const { n_heads } = meta.peek();
+      const on = new Set(heads.value.map((head) => layer.value * n_heads + head));
+      const selected = layer.value * n_heads + (store.selected.value ?? 0);
+      for (const [index, cell] of cells.entries()) {
+        cell.setAttribute("aria-selected", String(on.has(index)));
+        cell.toggleAttribute("data-current", on.has(index) && index === selected);
+      }
+      if (!grid.contains(grid.ownerDocument.activeElement)) rove(selected, false);
+    }),
+    effect(() => {
+      const { thumbnails, score } = picture.value;
+      theme.value;
+      frame.toggleAttribute("data-waiting", !score && !thumbnails);
+      painter.redraw();
+    }),
+    effect(() => {
+      const { score, scale } = picture.value;
+      const bar =
+        scale &&
+        colourBar(scale, score ? score.unit : "attention", theme.value, score?.baseline ?? null);
+      const note = score?.description
+        ? [element("p", { class: "bl-note" }, score.description)]
+        : [];
+      legend.replaceChildren(...(bar ? [bar] : []), ...note);
+    }),
+    effect(() => {
+      const own = score.value;
+      const options = knownScores(store).map((known) => ({
+        value: known.name,
+        text: scoreTitle(known),
+      }));
+      chooser.replaceChildren(
+        element("option", { value: MAPS }, "attention maps"),
+        ...options.map(({ value, text }) => element("option", { value }, text)),
+      );
+      chooser.value = own?.name ?? MAPS;
+    }),
+    effect(() => {
+      const at = inspected.value ?? {
+        layer: layer.value,
+        head: store.selected.value ?? -1,
+      };
+      const shown = score.value;
+      const words = (shown ? [shown] : knownScores(store).slice(0, 2)).map((known) =>
+        scoreWords(known, at.layer, at.head),
+      );
+      if (at.head < 0) say(readout, "No head is on.");
+      else say(readout, [headName(at.layer, at.head), ...words].join(" · "));
+    }),
+    cardView(card, store),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    container.replaceChildren();
+  };
+};
+
+/** Where a key leads from a cell; null for keys that are not of a grid. */
+export function step(key: string, index: number, columns: number, size: number): number | null {
+  const column = index % columns;
+  const moves: Record<string, number> = {
+    ArrowLeft: column > 0 ? index - 1 : index,
+    ArrowRight: column < columns - 1 ? index + 1 : index,
+    ArrowUp: index - columns,
+    ArrowDown: index + columns,
+    Home: index - column,
+    End: index - column + columns - 1,
+    PageUp: column,
+    PageDown: size - columns + column,
+  };
+  const next = moves[key];
+  if (next === undefined) return null;
+  return next < 0 || next >= size ? index : next;
+}
+
+function paintScore(
+  image: ImageData,
+  boxes: Box[],
+  score: ScorePayload,
+  scale: Scale | null,
+  colours: Uint32Array,
+  pitch: number,
+): void {
+  const values = score.values.flat();
+  for (const [i, box] of boxes.entries()) {
+    const value = values[i] ?? null;
+    if (scale && value !== null && !Number.isNaN(value)) {
+      paintCell(image, box, colours[Math.round(255 * scale.at(value))]!);
+    } else paintHatch(image, box, colours[8]!, colours[90]!, Math.max(3, pitch));
+  }
+}
+
+function paintThumbnails(
+  image: ImageData,
+  boxes: Box[],
+  thumbnails: Thumbnails,
+  colours: Uint32Array,
+): void {
+  const { data, rows, columns } = thumbnails;
+  for (const [i, box] of boxes.entries()) {
+    paintMap(image, box, data, rows, columns, colours, i * rows * columns);
+  }
+}
+
+/** Cuts the corners of cells, which ImageData has none of. */
+function round(context: CanvasRenderingContext2D, boxes: Box[], radius: number): void {
+  context.globalCompositeOperation = "destination-in";
+  context.beginPath();
+  for (const { x, y, width, height } of boxes) {
+    context.roundRect(x, y, width, height, Math.min(radius, width / 6));
+  }
+  context.fill();
+}
+
+/** Of column numbers that would run into each other, keeps every second, fourth, eighth... */
+function thinLabels(labels: HTMLElement[]): void {
+  const width = labels[0]?.clientWidth ?? 0;
+  let every = 1;
+  while (width * every < 18 && every < labels.length) every *= 2;
+  for (const [i, label] of labels.entries()) label.toggleAttribute("data-thin", i % every !== 0);
+}

@@ -1,0 +1,141 @@
+import { decimal } from "../drawing/number";
+import { css, headColor, headRgb } from "../drawing/palette";
+import { element } from "./element";
+
+/** What a ranking shows: weights of `heads`, each [n], and their mean; `order` the items to rank, largest first. */
+export interface Ranked {
+  labels: readonly string[];
+  heads: readonly { name: string; head: number; weights: ArrayLike<number> }[];
+  mean: ArrayLike<number>;
+  order: readonly number[];
+  /** Exact values show three decimals; others, which follow the pointer, two. */
+  exact: boolean;
+}
+
+/** More heads than these share the mean's column: their own numbers are in the copied text. */
+const MOST_COLUMNS = 3;
+
+/** Items by weight, largest first; ties go to the lower index. Left out: those marked in `hidden`. */
+export function order(mean: ArrayLike<number>, hidden: ArrayLike<number> | null): number[] {
+  const kept = Array.from({ length: mean.length }, (_, i) => i).filter((i) => !hidden?.[i]);
+  return kept.sort((a, b) => mean[b]! - mean[a]! || a - b);
+}
+
+/** The full width of a bar: the smallest of a few round numbers that holds the largest weight. */
+export function reach(largest: number): number {
+  return [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1].find((round) => largest <= round) ?? 1;
+}
+
+/** A table of tokens with bars and numbers. A bar is as long as the mean; its parts are the heads' shares in it. */
+export class Ranking {
+  readonly element: HTMLTableElement;
+  readonly #head = element("tr");
+  readonly #body = element("tbody");
+  #lines: Line[] = [];
+  #columns = "";
+
+  constructor(label: string) {
+    const thead = element("thead", {}, this.#head);
+    this.element = element(
+      "table",
+      { class: "bl-ranking", "aria-label": label },
+      thead,
+      this.#body,
+    );
+  }
+
+  show(ranked: Ranked, most: number, dark: boolean): void {
+    const { heads, mean } = ranked;
+    const own = heads.length > 1 && heads.length <= MOST_COLUMNS ? heads : [];
+    this.#title(own, heads.length > 1 ? "mean" : (heads[0]?.name ?? ""));
+    const shown = ranked.order.slice(0, most);
+    const full = reach(shown.length > 0 ? mean[shown[0]!]! : 1);
+    while (this.#lines.length > shown.length) this.#lines.pop()!.row.remove();
+    while (this.#lines.length < shown.length) {
+      const line = new Line();
+      this.#lines.push(line);
+      this.#body.append(line.row);
+    }
+    const words = (weight: number) => (ranked.exact ? decimal(weight) : `≈${weight.toFixed(2)}`);
+    for (const [i, item] of shown.entries()) {
+      const parts = heads.map(({ head, weights }) => ({
+        width: (100 * weights[item]!) / heads.length / full,
+        colour: headColor(head, dark),
+      }));
+      const numbers = [...own.map(({ weights }) => words(weights[item]!)), words(mean[item]!)];
+      this.#lines[i]!.show(ranked.labels[item] ?? "", item, parts, numbers);
+    }
+  }
+
+  #title(own: Ranked["heads"], last: string): void {
+    const names = [...own.map(({ name }) => name), last];
+    if (names.join() === this.#columns) return;
+    this.#columns = names.join();
+    this.element.toggleAttribute("data-single", own.length === 0);
+    this.#head.replaceChildren(
+      element("th", { scope: "col" }, "token"),
+      element("td"),
+      ...names.map((name) => element("th", { scope: "col", class: "bl-number" }, name)),
+    );
+  }
+}
+
+class Line {
+  readonly row = element("tr");
+  readonly #label = element("th", { scope: "row", dir: "auto" });
+  readonly #bar = element("div", { class: "bl-ranking-bar" });
+  #numbers: HTMLElement[] = [];
+
+  constructor() {
+    this.row.append(this.#label, element("td", {}, this.#bar));
+  }
+
+  show(
+    label: string,
+    item: number,
+    parts: { width: number; colour: string }[],
+    numbers: string[],
+  ): void {
+    if (this.#label.textContent !== label) this.#label.textContent = label;
+    this.#label.title = `${label} (${item})`;
+    while (this.#bar.childElementCount > parts.length) this.#bar.lastElementChild!.remove();
+    while (this.#bar.childElementCount < parts.length) this.#bar.append(element("i"));
+    for (const [i, { width, colour }] of parts.entries()) {
+      const style = (this.#bar.children[i] as HTMLElement).style;
+      style.width = `${width.toFixed(2)}%`;
+      style.backgroundColor = colour;
+    }
+    while (this.#numbers.length > numbers.length) this.#numbers.pop()!.remove();
+    while (this.#numbers.length < numbers.length) {
+      const cell = element("td", { class: "bl-number" });
+      this.#numbers.push(cell);
+      this.row.append(cell);
+    }
+    for (const [i, text] of numbers.entries()) {
+      if (this.#numbers[i]!.textContent !== text) this.#numbers[i]!.textContent = text;
+    }
+  }
+}
+
+/**
+ * Backgrounds of items by their weights: the hue is the heads' mixed by weight, the strength the root of the mean
+ * against `full`.
+ */
+export function shades(ranked: Ranked, dark: boolean): string[] {
+  const { heads, mean } = ranked;
+  const full = reach(ranked.order.length > 0 ? mean[ranked.order[0]!]! : 1);
+  const colours = heads.map(({ head }) => headRgb(head, dark));
+  const shown = new Set(ranked.order);
+  return Array.from({ length: mean.length }, (_, item) => {
+    const strength = 0.42 * Math.sqrt(Math.min(1, mean[item]! / full));
+    if (!shown.has(item) || strength < 0.02) return "";
+    const sum = mean[item]! * heads.length;
+    const mix = [0, 1, 2].map((channel) =>
+      Math.round(
+        heads.reduce((mixed, { weights }, i) => mixed + weights[item]! * colours[i]![channel]!, 0) /
+          sum,
+      ),
+    ) as [number, number, number];
+    return css(mix, Number(strength.toFixed(3)));
+  });
+}

@@ -1,0 +1,137 @@
+import { direction, spaces } from "../drawing/spacing";
+import type { Items } from "../state";
+import { element } from "./element";
+
+export interface TextOptions {
+  label: string;
+  /** Null when the pointer or the focus has left. */
+  onHover(index: number | null): void;
+  /** A token was clicked, or Enter pressed on it; null: Escape. */
+  onPin(index: number | null): void;
+}
+
+/** A text as it runs, each token a place for a shade; one tab stop, arrows move. */
+export class RunningText {
+  readonly element: HTMLElement;
+  #tokens: HTMLElement[] = [];
+  #shades: string[] = [];
+  #stop: HTMLElement | null = null;
+
+  constructor({ label, onHover, onPin }: TextOptions) {
+    this.element = element("div", { class: "bl-running", role: "listbox", "aria-label": label });
+    const at = (event: Event) => {
+      const token = event.target instanceof Element ? event.target.closest(".bl-piece") : null;
+      const index = token ? this.#tokens.indexOf(token as HTMLElement) : -1;
+      return index < 0 ? null : index;
+    };
+    this.element.addEventListener("pointerover", (event) => {
+      if (event.pointerType !== "touch") onHover(at(event));
+    });
+    this.element.addEventListener("pointerleave", () => onHover(null));
+    this.element.addEventListener("focusin", (event) => onHover(at(event)));
+    this.element.addEventListener("focusout", () => onHover(null));
+    this.element.addEventListener("click", (event) => {
+      const index = at(event);
+      if (index === null) return;
+      this.#rove(index, true);
+      onPin(index);
+    });
+    this.element.addEventListener("keydown", (event) => {
+      const index = at(event);
+      if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
+      const next = this.#next(event.key, index);
+      if (event.key === "Enter" || event.key === " ") onPin(index);
+      else if (event.key === "Escape") onPin(null);
+      else if (next !== null) this.#rove(next, true);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  /** Shows other tokens. `texts`: the texts of segment 0 and 1, where they are known. */
+  show(items: Items, texts: readonly (string | null)[]): void {
+    const apart = spaces(items, texts);
+    this.#shades = items.label.map(() => "");
+    this.#tokens = items.label.map((label, i) =>
+      element(
+        "span",
+        {
+          class: "bl-piece",
+          role: "option",
+          tabindex: -1,
+          "aria-selected": "false",
+          "data-special": Boolean(items.special[i]),
+
+          title: items.text[i] === label ? null : (items.text[i] ?? null),
+        },
+        label,
+      ),
+    );
+    this.element.dir = direction(items);
+    this.element.replaceChildren(
+      ...this.#tokens.flatMap((token, i) => {
+        const second = i > 0 && items.segment[i] !== items.segment[i - 1];
+        return second ? [element("br"), token] : apart[i] ? [" ", token] : [token];
+      }),
+    );
+    this.#stop = null;
+    this.#rove(0, false);
+  }
+
+  /** Backgrounds, one CSS colour a token; "" for none. */
+  shade(colours: readonly string[]): void {
+    for (const [i, token] of this.#tokens.entries()) {
+      const colour = colours[i] ?? "";
+      if (this.#shades[i] === colour) continue;
+      this.#shades[i] = colour;
+      token.style.backgroundColor = colour;
+    }
+  }
+
+  /** Rings the pinned token and tints the one pointed at. */
+  mark(pinned: number | null, pointed: number | null): void {
+    for (const name of ["data-pinned", "data-pointed"]) {
+      for (const token of this.element.querySelectorAll(`[${name}]`)) {
+        token.removeAttribute(name);
+        if (name === "data-pinned") token.setAttribute("aria-selected", "false");
+      }
+    }
+    const pin = pinned === null ? undefined : this.#tokens[pinned];
+    pin?.setAttribute("data-pinned", "");
+    pin?.setAttribute("aria-selected", "true");
+    if (pinned !== null && !this.element.contains(this.#active())) this.#rove(pinned, false);
+    if (pointed !== null) this.#tokens[pointed]?.setAttribute("data-pointed", "");
+  }
+
+  /** Scrolls the text, never the page, until a token is in sight. */
+  reveal(index: number): void {
+    const token = this.#tokens[index];
+    if (!token) return;
+    const own = token.getBoundingClientRect();
+    const frame = this.element.getBoundingClientRect();
+    if (own.top < frame.top) this.element.scrollTop += own.top - frame.top - 4;
+    else if (own.bottom > frame.bottom) this.element.scrollTop += own.bottom - frame.bottom + 4;
+  }
+
+  #active(): Element | null {
+    const root = this.element.getRootNode();
+    return root instanceof ShadowRoot || root instanceof Document ? root.activeElement : null;
+  }
+
+  #next(key: string, index: number): number | null {
+    const forward = this.element.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
+    const backward = this.element.dir === "rtl" ? "ArrowRight" : "ArrowLeft";
+    const last = this.#tokens.length - 1;
+    if (key === forward || key === "ArrowDown") return Math.min(index + 1, last);
+    if (key === backward || key === "ArrowUp") return Math.max(index - 1, 0);
+    return key === "Home" ? 0 : key === "End" ? last : null;
+  }
+
+  #rove(index: number, focus: boolean): void {
+    this.#stop?.setAttribute("tabindex", "-1");
+    this.#stop = this.#tokens[index] ?? null;
+    this.#stop?.setAttribute("tabindex", "0");
+    if (focus) this.#stop?.focus();
+  }
+}

@@ -1,0 +1,201 @@
+import { computed, effect, signal } from "@preact/signals-core";
+import { paneHeader } from "../app/pane";
+import { surface } from "../drawing/surface";
+import type { Place, Side, View } from "../state";
+import { copyButton, table } from "./copy";
+import { element, say } from "./element";
+import { followLook } from "./looked-at";
+import { matrixView } from "./matrix";
+import { order, type Ranked, Ranking, shades } from "./ranking";
+import { RunningText } from "./running-text";
+import { followTheme } from "./theme";
+
+const FEW = 8;
+const MANY = 100;
+
+/** Where the focused token's attention goes or comes from: over the text, as a ranked list, and in the full matrix. */
+export const tokenView: View = (container, store) => {
+  const { meta, side, special, heads, layer, text, text_pair } = store.traits;
+  const { theme, dispose: unfollow } = followTheme(container);
+  const { looked, dispose: unlook } = followLook(store);
+  const many = signal(false);
+  const crossed = computed(() => meta.value.to !== null);
+  const otherOf = (one: Side): Side => (one === "from" ? "to" : "from");
+  const here = computed(() => store.focus.value?.side ?? side.value);
+  /** The items that the weights belong to: the other side's, or with no token focused all that receive. */
+  const across = computed(() => store.items[store.focus.value ? otherOf(here.value) : "to"].value);
+
+  const tools = paneHeader(container, "Token");
+  const toggles = (["from", "to"] as const).map((one) => {
+    const button = element(
+      "button",
+      { type: "button" },
+      one === "from" ? "attends to" : "attended from",
+    );
+    button.addEventListener("click", () => {
+      side.value = one;
+    });
+    return { one, button };
+  });
+  const group = element("div", { role: "group", class: "bl-choice", "aria-label": "Direction" });
+  group.append(...toggles.map(({ button }) => button));
+  tools.append(group);
+
+  const caption = element("p", { class: "bl-caption" });
+  const spoken = element("p", { class: "bl-hidden", "aria-live": "polite" });
+  const hover = (index: number | null) => {
+    store.page.hover.value = index === null ? null : { side: side.peek(), index };
+  };
+  const chosen = new RunningText({
+    label: "Text: choose a token",
+    onHover: hover,
+    onPin: (index) => {
+      const again = index !== null && store.pin.peek()?.index === index;
+      store.setPin(index === null || again ? null : { side: side.peek(), index });
+    },
+  });
+  /** Where the two sides are different texts, the shades lie on the other one. */
+  const reached = new RunningText({ label: "The other text", onHover: () => {}, onPin: () => {} });
+  const ranking = new Ranking("Tokens by attention, largest first");
+  const more = element("button", {
+    type: "button",
+    class: "bl-plain",
+  });
+  more.addEventListener("click", () => {
+    many.value = !many.value;
+  });
+  const copying = copyButton("Copy all weights as text", () => {
+    const now = looked.peek();
+    if (!now) return "";
+    const items = across.peek();
+    const ranks = order(now.mean, hidden());
+    const lines = ranks.map((i) => [
+      items.label[i] ?? "",
+      String(i),
+      ...now.heads.map(({ weights }) => weights[i]!.toFixed(6)),
+      now.mean[i]!.toFixed(6),
+    ]);
+    const title = ["token", "index", ...now.heads.map(({ name }) => name), "mean"];
+    return table([[caption.textContent ?? ""], title, ...lines]);
+  });
+  const empty = element("p", { class: "bl-empty" });
+  const list = element("div", { class: "bl-ranking-frame" }, ranking.element);
+  const below = element("div", { class: "bl-pane-tools" }, more, copying);
+  const matrix = element("div", { class: "bl-matrix" });
+  container.append(caption, spoken, chosen.element, reached.element, empty, list, below, matrix);
+
+  const hidden = () => (special.value === "show" ? null : across.value.special);
+  const ranked = computed((): Ranked | null => {
+    const now = looked.value;
+    if (!now) return null;
+    return { ...now, labels: across.value.label, order: order(now.mean, hidden()) };
+  });
+
+  const painter = surface(container, () => {
+    const now = ranked.peek();
+    const dark = theme.peek() === "dark";
+    const target = crossed.peek() ? reached : chosen;
+    const other = crossed.peek() ? chosen : reached;
+    other.shade([]);
+    if (!now) {
+      target.shade([]);
+      delete container.dataset.painted;
+      return;
+    }
+    target.shade(shades(now, dark));
+    ranking.show(now, many.peek() ? MANY : FEW, dark);
+    container.dataset.painted = `${nameOf(looked.peek()?.place ?? null)}${now.exact ? "" : " near"}`;
+  });
+
+  const stops = [
+    unfollow,
+    unlook,
+    painter.dispose,
+    effect(() => {
+      const texts = [text.value, text_pair.value];
+      // of two different texts neither is surely the one that a side shows
+      chosen.show(
+        store.items[crossed.value ? side.value : "from"].value,
+        crossed.value ? [] : texts,
+      );
+      reached.element.hidden = !crossed.value;
+      if (crossed.value) reached.show(store.items[otherOf(side.value)].value, []);
+      painter.redraw();
+    }),
+    effect(() => {
+      ranked.value;
+      theme.value;
+      many.value;
+      painter.redraw();
+    }),
+    effect(() => {
+      // the items are read so that a text shown anew is marked anew
+      store.items.from.value;
+      const pin = store.pin.value;
+      const pointed = store.page.hover.value;
+      const own = (at: Place | null) =>
+        at && (!crossed.value || at.side === side.value) ? at.index : null;
+      chosen.mark(own(pin), own(pointed));
+    }),
+    effect(() => {
+      const pin = store.pin.value;
+      if (pin) chosen.reveal(pin.index);
+    }),
+    effect(() => {
+      for (const { one, button } of toggles) {
+        button.setAttribute("aria-pressed", String(here.value === one));
+      }
+    }),
+    effect(() => {
+      const place = store.focus.value;
+      const names = headWords(layer.value, heads.value);
+      const label = place ? (store.items[place.side].value.label[place.index] ?? "") : "";
+      const words = place
+        ? `“${label}” ${place.side === "from" ? "attends to" : "is attended from"}`
+        : "Attention that each token receives";
+      caption.textContent = heads.value.length > 0 ? `${words}, ${names}` : words;
+    }),
+    effect(() => {
+      const known = ranked.value;
+      const none = heads.value.length === 0;
+      const blank = store.items.from.value.size === 0;
+      caption.hidden = blank;
+      group.hidden = blank;
+      empty.hidden = known !== null && !blank;
+      list.hidden = below.hidden = !empty.hidden;
+      empty.textContent = blank
+        ? "No text yet: type one to see where its tokens look."
+        : none
+          ? "Switch a head on to see where its attention goes."
+          : store.kernel.value === "silent"
+            ? "Weights come with a running kernel."
+            : "Weights are on their way.";
+      const longer = (known?.order.length ?? 0) > FEW;
+      more.hidden = !longer;
+      more.textContent = many.value ? "fewer" : "more";
+      more.setAttribute("aria-expanded", String(many.value));
+    }),
+    effect(() => {
+      const now = ranked.value;
+      if (!now?.exact) return;
+      const best = now.order.slice(0, 3).map((i) => `${now.labels[i]} ${now.mean[i]!.toFixed(3)}`);
+      say(spoken, `${caption.textContent}: ${best.join(", ")}`);
+    }),
+    matrixView(matrix, store),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    container.replaceChildren();
+  };
+};
+
+function nameOf(place: Place | null): string {
+  return place ? `${place.side} ${place.index}` : "received";
+}
+
+function headWords(layer: number, heads: readonly number[]): string {
+  const names = heads.map((head) => `${layer}-${head}`);
+  if (names.length === 1) return `head ${names[0]}`;
+  if (names.length > 4) return `mean of ${names.length} heads of layer ${layer}`;
+  return `mean of heads ${names.join(", ")}`;
+}
