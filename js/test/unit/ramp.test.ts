@@ -26,14 +26,14 @@ for (const theme of ["light", "dark"] as const) {
   });
 }
 
-test("the light ramp starts at white and ends in blue", () => {
-  expect(css(ramp("light")[0]!)).toBe("rgb(255 255 255)");
+test("the light ramp starts close to white and ends in blue", () => {
+  expect(lightness(ramp("light")[0]!)).toBeGreaterThan(97);
   const end = ramp("light")[255]!;
   expect((end >> 16) & 255).toBeGreaterThan(2 * (end & 255));
 });
 
 test("a colour bar runs from the first colour to the last", () => {
-  expect(gradient("light")).toMatch(/^linear-gradient\(to right, rgb\(255 255 255\), /);
+  expect(gradient("light")).toContain(`(to right, ${css(ramp("light")[0]!)}, `);
   expect(gradient("light")).toContain(`${css(ramp("light")[255]!)})`);
 });
 
