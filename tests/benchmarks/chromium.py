@@ -1,0 +1,156 @@
+"""A page in a fresh Chromium: first paint, steps, CPU of the renderer's main thread, memory.
+
+First paint is the second animation frame after `ready` first holds; a step is timed from just
+before it to the second animation frame after `done` holds. On a shared machine CPU seconds are
+steadier than wall times, so both are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, Playwright, Route
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-precise-memory-info",
+]
+WATCH = """
+(() => {
+  const ready = () => { try { return !!(%s) } catch { return false } };
+  const frames = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
+  const look = () => ready()
+    ? frames(() => { window.firstPaint = performance.now() })
+    : requestAnimationFrame(look);
+  requestAnimationFrame(look);
+})()
+"""
+STEP = """
+([code, done]) => new Promise((resolve) => {
+  const isDone = new Function(`return ${done}`);
+  const start = performance.now();
+  (0, eval)(code);
+  const script = performance.now() - start;
+  const look = () => isDone()
+    ? requestAnimationFrame(() => requestAnimationFrame(
+        () => resolve({ script, paint: performance.now() - start })))
+    : requestAnimationFrame(look);
+  if (done === "true") requestAnimationFrame(
+    () => requestAnimationFrame(() => resolve({ script, paint: performance.now() - start })));
+  else look();
+})
+"""
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that a person does: `code` starts it, and `done` holds once it has been drawn."""
+
+    code: str
+    done: str = "true"
+
+
+NOTHING = Step("0")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A page to measure."""
+
+    url: str
+    ready: str
+    steps: dict[str, Step] = field(default_factory=dict)
+    answers: dict[str, Path] = field(default_factory=dict)
+    """Files that stand in for addresses that end so."""
+
+
+def visit(
+    playwright: Playwright, executable: str, subject: Subject, repeats: int = 7
+) -> dict[str, float]:
+    """One trial: milliseconds of first paint and steps, MiB of memory, by name.
+
+    Raises:
+        TimeoutError of Playwright: the page never got ready.
+    """
+    browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+    try:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(180_000)
+        context.route(re.compile("^https?://"), answering(subject.answers))
+        page = context.new_page()
+        page.add_init_script(WATCH % subject.ready)
+        page.goto(subject.url, wait_until="commit")
+        page.wait_for_function("window.firstPaint", polling=100)
+        renderer = renderer_of(browser)
+        seen = {
+            "first paint": page.evaluate("window.firstPaint"),
+            "first paint cpu": 1000 * main_thread(renderer),
+        }
+        context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
+        seen["heap"] = page.evaluate("performance.memory.usedJSHeapSize") / 2**20
+        seen["memory"] = resident(renderer)
+        for name, step in {"nothing": NOTHING, **subject.steps}.items():
+            for key, value in measured(page, renderer, step, repeats).items():
+                seen[f"{name} {key}"] = value
+        return seen
+    finally:
+        browser.close()
+
+
+def measured(page: Page, renderer: int, step: Step, repeats: int) -> dict[str, float]:
+    """Medians over repeats of one step, in milliseconds: script, paint, cpu."""
+    seen: list[dict[str, float]] = []
+    for _ in range(repeats):
+        cpu = main_thread(renderer)
+        result = page.evaluate(STEP, [step.code, step.done])
+        seen.append({**result, "cpu": 1000 * (main_thread(renderer) - cpu)})
+    return {key: statistics.median(one[key] for one in seen) for key in seen[0]}
+
+
+def answering(files: dict[str, Path]) -> Callable[[Route], Any]:
+    """Answers known addresses from files, lets this machine through, and nothing else."""
+
+    def answer(route: Route) -> None:
+        url = route.request.url
+        for tail, path in files.items():
+            if url.endswith(tail):
+                return route.fulfill(path=path, content_type="application/javascript")
+        if url.startswith("http://127.0.0.1"):
+            return route.continue_()
+        return route.abort()
+
+    return answer
+
+
+def renderer_of(browser: Browser) -> int:
+    """The process id of the page's renderer: the one that uses most memory."""
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    return max((p["id"] for p in processes if p["type"] == "renderer"), key=resident)
+
+
+def resident(process: int) -> float:
+    """Resident memory of a process, MiB."""
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def main_thread(process: int) -> float:
+    """CPU seconds of a process's main thread since it started, to 10 ms."""
+    stat = Path(f"/proc/{process}/task/{process}/stat").read_text()
+    fields = stat.rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
