@@ -2,12 +2,10 @@
 
 import { oklch } from "./palette";
 
-export type Theme = "light" | "dark";
-
 /** Lightness, chroma and hue (degrees) of the two ends of a ramp. The low end is the ground that it lies on. */
 type Oklch = readonly [lightness: number, chroma: number, hue: number];
 
-const ends: Record<Theme, readonly [Oklch, Oklch]> = {
+const ends: { light: readonly [Oklch, Oklch]; dark: readonly [Oklch, Oklch] } = {
   light: [
     [0.985, 0.004, 259],
     [0.385, 0.145, 259],
@@ -18,8 +16,8 @@ const ends: Record<Theme, readonly [Oklch, Oklch]> = {
   ],
 };
 
-function build(theme: Theme): Uint32Array {
-  const [low, high] = ends[theme];
+function build(dark: boolean): Uint32Array {
+  const [low, high] = dark ? ends.dark : ends.light;
   return Uint32Array.from({ length: 256 }, (_, i) => {
     const t = i / 255;
     const between = (axis: 0 | 1) => low[axis] + t * (high[axis] - low[axis]);
@@ -29,12 +27,16 @@ function build(theme: Theme): Uint32Array {
   });
 }
 
-const built: Partial<Record<Theme, Uint32Array>> = {};
+const built = new Map<boolean, Uint32Array>();
 
 /** 256 colours, low to high, as the 32-bit words of an ImageData. */
-export function ramp(theme: Theme): Uint32Array {
-  built[theme] ??= build(theme);
-  return built[theme];
+export function ramp(dark: boolean): Uint32Array {
+  let colours = built.get(dark);
+  if (!colours) {
+    colours = build(dark);
+    built.set(dark, colours);
+  }
+  return colours;
 }
 
 /** A colour of a ramp, as CSS writes it. */
@@ -43,8 +45,8 @@ export function css(word: number): string {
 }
 
 /** A ramp as a CSS gradient, for colour bars. */
-export function gradient(theme: Theme): string {
-  const colours = ramp(theme);
+export function gradient(dark: boolean): string {
+  const colours = ramp(dark);
   const stops = Array.from({ length: 9 }, (_, i) => css(colours[Math.round((i * 255) / 8)]!));
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }

@@ -1,16 +1,16 @@
 import { tick } from "../drawing/number";
-import { gradient, type Scale, type Theme } from "../drawing/ramp";
+import { gradient, type Scale } from "../drawing/ramp";
 import { element } from "./element";
 
 /** A colour bar: the ramp, numbers under it where they belong, the unit behind them. */
 export function colourBar(
   scale: Scale,
   unit: string,
-  theme: Theme,
+  dark: boolean,
   baseline: number | null,
 ): HTMLElement {
   const ramp = element("div", { class: "bl-ramp" });
-  ramp.style.background = gradient(theme);
+  ramp.style.background = gradient(dark);
   if (baseline !== null && baseline >= scale.low && baseline <= scale.high) {
     const mark = element("span", { class: "bl-ramp-mark", title: `baseline ${tick(baseline)}` });
     mark.style.left = `${100 * scale.at(baseline)}%`;

@@ -25,7 +25,7 @@ async function copy(text: string, near: HTMLElement): Promise<boolean> {
     return true;
   } catch {
     // frames without the clipboard's permission (Colab) still take a selection
-    const area = element("textarea", { class: "bl-hidden", readonly: true }, text);
+    const area = element("textarea", { class: "bl-unseen", readonly: true }, text);
     near.after(area);
     area.select();
     const done = document.execCommand("copy");

@@ -1,5 +1,6 @@
 import { batch, computed, effect, signal } from "@preact/signals-core";
 import { paneHeader } from "../app/pane";
+import { groundOf } from "../drawing/ground";
 import { type Box, paintCell, paintHatch, paintMap } from "../drawing/heatmap";
 import { linearScale, ramp, type Scale, weightScale } from "../drawing/ramp";
 import { surface } from "../drawing/surface";
@@ -7,7 +8,6 @@ import type { ScorePayload, Thumbnails, View } from "../state";
 import { colourBar } from "./bar";
 import { cardView } from "./card";
 import { element, say } from "./element";
-import { followTheme } from "./theme";
 import { headName, knownScores, scoreTitle, scoreWords } from "./words";
 
 const MAPS = "";
@@ -15,7 +15,7 @@ const MAPS = "";
 /** Every layer x head, as a picture of its map or coloured by a score; under it what is known of one head. */
 export const gridView: View = (container, store) => {
   const { layer, heads, score, meta } = store.traits;
-  const { theme, dispose: unfollow } = followTheme(container);
+  const { dark } = groundOf(container);
   /** The cell that the pointer or the keyboard rests on. */
   const inspected = signal<{ layer: number; head: number } | null>(null);
 
@@ -24,7 +24,7 @@ export const gridView: View = (container, store) => {
     class: "bl-menu",
     "aria-label": "What the grid shows",
   });
-  tools.append(chooser);
+  tools.append(element("span", { class: "bl-chooser" }, chooser));
   const canvas = element("canvas", { class: "bl-grid-canvas", "aria-hidden": true });
   const grid = element("div", {
     role: "grid",
@@ -162,7 +162,7 @@ export const gridView: View = (container, store) => {
       across.map(([x, right]) => ({ x, y, width: right - x, height: bottom - y })),
     );
     const image = context.createImageData(canvas.width, canvas.height);
-    const colours = ramp(theme.value);
+    const colours = ramp(dark.peek());
     const { score, scale, thumbnails } = picture.peek();
     if (score) paintScore(image, boxes, score, scale, colours, edge(5));
     else if (thumbnails) paintThumbnails(image, boxes, thumbnails, colours);
@@ -179,7 +179,6 @@ export const gridView: View = (container, store) => {
   });
 
   const stops = [
-    unfollow,
     painter.dispose,
     () => grid.replaceChildren(),
     effect(() => {
@@ -203,7 +202,7 @@ export const gridView: View = (container, store) => {
     }),
     effect(() => {
       const { thumbnails, score } = picture.value;
-      theme.value;
+      dark.value;
       frame.toggleAttribute("data-waiting", !score && !thumbnails);
       painter.redraw();
     }),
@@ -211,7 +210,7 @@ export const gridView: View = (container, store) => {
       const { score, scale } = picture.value;
       const bar =
         scale &&
-        colourBar(scale, score ? score.unit : "attention", theme.value, score?.baseline ?? null);
+        colourBar(scale, score ? score.unit : "attention", dark.value, score?.baseline ?? null);
       const note = score?.description
         ? [element("p", { class: "bl-note" }, score.description)]
         : [];
@@ -230,16 +229,11 @@ export const gridView: View = (container, store) => {
       chooser.value = own?.name ?? MAPS;
     }),
     effect(() => {
-      const at = inspected.value ?? {
-        layer: layer.value,
-        head: store.selected.value ?? -1,
-      };
-      const shown = score.value;
-      const words = (shown ? [shown] : knownScores(store).slice(0, 2)).map((known) =>
-        scoreWords(known, at.layer, at.head),
-      );
-      if (at.head < 0) say(readout, "No head is on.");
-      else say(readout, [headName(at.layer, at.head), ...words].join(" · "));
+      const at = inspected.value;
+      if (!at) return say(readout, "Click a cell to choose its head, shift-click to add it.");
+      const shown = score.value ? [score.value] : knownScores(store).slice(0, 2);
+      const words = shown.map((known) => scoreWords(known, at.layer, at.head));
+      say(readout, [headName(at.layer, at.head), ...words].join(" · "));
     }),
     cardView(card, store),
   ];

@@ -1,4 +1,5 @@
 import { computed, effect, signal } from "@preact/signals-core";
+import { groundOf } from "../drawing/ground";
 import { paintMap } from "../drawing/heatmap";
 import { decimal } from "../drawing/number";
 import { ramp } from "../drawing/ramp";
@@ -6,7 +7,6 @@ import { surface } from "../drawing/surface";
 import type { View } from "../state";
 import { decoded, remaining, withoutSpecials } from "../weights";
 import { element, say } from "./element";
-import { followTheme } from "./theme";
 import { headName } from "./words";
 
 interface Cell {
@@ -21,7 +21,7 @@ const REST = 150;
 export const matrixView: View = (container, store) => {
   const { layer, side, special } = store.traits;
   const { cell, hover } = store.page;
-  const { theme, dispose: unfollow } = followTheme(container);
+  const { dark } = groundOf(container);
   const rested = signal<Cell | null>(null);
 
   const title = element("h3", { class: "bl-subtitle" });
@@ -117,7 +117,7 @@ export const matrixView: View = (container, store) => {
     }
     const image = context.createImageData(canvas.width, canvas.height);
     const whole = { x: 0, y: 0, width: image.width, height: image.height };
-    paintMap(image, whole, map.codes, map.rows, map.columns, ramp(theme.peek()));
+    paintMap(image, whole, map.codes, map.rows, map.columns, ramp(dark.peek()));
     context.putImageData(image, 0, 0);
     plot.dataset.painted = `${layer.peek()}-${store.selected.peek()}`;
   });
@@ -133,7 +133,6 @@ export const matrixView: View = (container, store) => {
 
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stops = [
-    unfollow,
     painter.dispose,
     () => clearTimeout(timer),
     effect(() => {
@@ -154,7 +153,7 @@ export const matrixView: View = (container, store) => {
     }),
     effect(() => {
       drawn.value;
-      theme.value;
+      dark.value;
       painter.redraw();
     }),
     effect(() => {

@@ -47,7 +47,7 @@ export class Ranking {
   show(ranked: Ranked, most: number, dark: boolean): void {
     const { heads, mean } = ranked;
     const own = heads.length > 1 && heads.length <= MOST_COLUMNS ? heads : [];
-    this.#title(own, heads.length > 1 ? "mean" : (heads[0]?.name ?? ""));
+    this.#title(own, heads.length > 1 ? "mean" : (heads[0]?.name ?? ""), dark);
     const shown = ranked.order.slice(0, most);
     const full = reach(shown.length > 0 ? mean[shown[0]!]! : 1);
     while (this.#lines.length > shown.length) this.#lines.pop()!.row.remove();
@@ -67,15 +67,21 @@ export class Ranking {
     }
   }
 
-  #title(own: Ranked["heads"], last: string): void {
-    const names = [...own.map(({ name }) => name), last];
-    if (names.join() === this.#columns) return;
-    this.#columns = names.join();
+  #title(own: Ranked["heads"], last: string, dark: boolean): void {
+    const columns = `${own.map(({ name }) => name).join()} ${last} ${dark}`;
+    if (columns === this.#columns) return;
+    this.#columns = columns;
     this.element.toggleAttribute("data-single", own.length === 0);
+    const names = own.map(({ name, head }) => {
+      const dot = element("i");
+      dot.style.backgroundColor = headColor(head, dark);
+      return element("th", { scope: "col", class: "bl-number bl-own" }, dot, name);
+    });
     this.#head.replaceChildren(
       element("th", { scope: "col" }, "token"),
       element("td"),
-      ...names.map((name) => element("th", { scope: "col", class: "bl-number" }, name)),
+      ...names,
+      element("th", { scope: "col", class: "bl-number" }, last),
     );
   }
 }
@@ -107,12 +113,14 @@ class Line {
     }
     while (this.#numbers.length > numbers.length) this.#numbers.pop()!.remove();
     while (this.#numbers.length < numbers.length) {
-      const cell = element("td", { class: "bl-number" });
+      const cell = element("td");
       this.#numbers.push(cell);
       this.row.append(cell);
     }
     for (const [i, text] of numbers.entries()) {
-      if (this.#numbers[i]!.textContent !== text) this.#numbers[i]!.textContent = text;
+      const cell = this.#numbers[i]!;
+      cell.className = i < numbers.length - 1 ? "bl-number bl-own" : "bl-number";
+      if (cell.textContent !== text) cell.textContent = text;
     }
   }
 }

@@ -62,6 +62,7 @@ export class RunningText {
           tabindex: -1,
           "aria-selected": "false",
           "data-special": Boolean(items.special[i]),
+          "data-joined": i > 0 && !apart[i],
 
           title: items.text[i] === label ? null : (items.text[i] ?? null),
         },

@@ -1,5 +1,6 @@
 import { computed, effect, signal } from "@preact/signals-core";
 import { paneHeader } from "../app/pane";
+import { groundOf } from "../drawing/ground";
 import { surface } from "../drawing/surface";
 import type { Place, Side, View } from "../state";
 import { copyButton, table } from "./copy";
@@ -8,7 +9,6 @@ import { followLook } from "./looked-at";
 import { matrixView } from "./matrix";
 import { order, type Ranked, Ranking, shades } from "./ranking";
 import { RunningText } from "./running-text";
-import { followTheme } from "./theme";
 
 const FEW = 8;
 const MANY = 100;
@@ -16,7 +16,7 @@ const MANY = 100;
 /** Where the focused token's attention goes or comes from: over the text, as a ranked list, and in the full matrix. */
 export const tokenView: View = (container, store) => {
   const { meta, side, special, heads, layer, text, text_pair } = store.traits;
-  const { theme, dispose: unfollow } = followTheme(container);
+  const { dark } = groundOf(container);
   const { looked, dispose: unlook } = followLook(store);
   const many = signal(false);
   const crossed = computed(() => meta.value.to !== null);
@@ -42,7 +42,7 @@ export const tokenView: View = (container, store) => {
   tools.append(group);
 
   const caption = element("p", { class: "bl-caption" });
-  const spoken = element("p", { class: "bl-hidden", "aria-live": "polite" });
+  const spoken = element("p", { class: "bl-unseen", "aria-live": "polite" });
   const hover = (index: number | null) => {
     store.page.hover.value = index === null ? null : { side: side.peek(), index };
   };
@@ -93,7 +93,7 @@ export const tokenView: View = (container, store) => {
 
   const painter = surface(container, () => {
     const now = ranked.peek();
-    const dark = theme.peek() === "dark";
+    const night = dark.peek();
     const target = crossed.peek() ? reached : chosen;
     const other = crossed.peek() ? chosen : reached;
     other.shade([]);
@@ -102,13 +102,12 @@ export const tokenView: View = (container, store) => {
       delete container.dataset.painted;
       return;
     }
-    target.shade(shades(now, dark));
-    ranking.show(now, many.peek() ? MANY : FEW, dark);
+    target.shade(shades(now, night));
+    ranking.show(now, many.peek() ? MANY : FEW, night);
     container.dataset.painted = `${nameOf(looked.peek()?.place ?? null)}${now.exact ? "" : " near"}`;
   });
 
   const stops = [
-    unfollow,
     unlook,
     painter.dispose,
     effect(() => {
@@ -124,7 +123,7 @@ export const tokenView: View = (container, store) => {
     }),
     effect(() => {
       ranked.value;
-      theme.value;
+      dark.value;
       many.value;
       painter.redraw();
     }),
@@ -148,12 +147,11 @@ export const tokenView: View = (container, store) => {
     }),
     effect(() => {
       const place = store.focus.value;
-      const names = headWords(layer.value, heads.value);
       const label = place ? (store.items[place.side].value.label[place.index] ?? "") : "";
       const words = place
         ? `“${label}” ${place.side === "from" ? "attends to" : "is attended from"}`
         : "Attention that each token receives";
-      caption.textContent = heads.value.length > 0 ? `${words}, ${names}` : words;
+      caption.replaceChildren(words, ...headWords(layer.value, heads.value));
     }),
     effect(() => {
       const known = ranked.value;
@@ -193,9 +191,13 @@ function nameOf(place: Place | null): string {
   return place ? `${place.side} ${place.index}` : "received";
 }
 
-function headWords(layer: number, heads: readonly number[]): string {
-  const names = heads.map((head) => `${layer}-${head}`);
-  if (names.length === 1) return `head ${names[0]}`;
-  if (names.length > 4) return `mean of ${names.length} heads of layer ${layer}`;
-  return `mean of heads ${names.join(", ")}`;
+/** ", head 2-0", in parts that do not break within a head's name. */
+function headWords(layer: number, heads: readonly number[]): (string | Node)[] {
+  if (heads.length === 0) return [];
+  if (heads.length > 4) return [`, mean of ${heads.length} heads of layer ${layer}`];
+  const names = heads.flatMap((head, i) => [
+    i > 0 ? ", " : " ",
+    element("span", { class: "bl-nowrap" }, `${layer}-${head}`),
+  ]);
+  return [heads.length > 1 ? ", mean of heads" : ", head", ...names];
 }
