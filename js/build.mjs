@@ -9,8 +9,6 @@ const options = {
   bundle: true,
   format: "esm",
   target: ["es2022"],
-  jsx: "automatic",
-  jsxImportSource: "preact",
   loader: { ".css": "css" },
   legalComments: "none",
   logLevel: "info",

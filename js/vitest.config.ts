@@ -17,25 +17,22 @@ function chromium(): string | undefined {
 }
 
 const executablePath = chromium();
-const jsx = { oxc: { jsx: { runtime: "automatic", importSource: "preact" } } } as const;
 
 export default defineConfig({
   test: {
     projects: [
       {
-        ...jsx,
         test: {
           name: "unit",
           environment: "happy-dom",
-          include: ["test/unit/**/*.test.{ts,tsx}"],
+          include: ["test/unit/**/*.test.ts"],
         },
       },
       {
-        ...jsx,
-        optimizeDeps: { include: ["axe-core", "preact", "preact/jsx-runtime"] },
+        optimizeDeps: { include: ["axe-core"] },
         test: {
           name: "browser",
-          include: ["test/browser/**/*.test.{ts,tsx}"],
+          include: ["test/browser/**/*.test.ts"],
           browser: {
             enabled: true,
             headless: true,

@@ -1,4 +1,4 @@
-import "./styles/theme.css";
+import "./styles/index.css";
 import type { AnyModel } from "@anywidget/types";
 import { mountFrame } from "./app/frame";
 import { Store } from "./state";

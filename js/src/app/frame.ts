@@ -1,23 +1,83 @@
+import { effect, untracked } from "@preact/signals-core";
+import { headVariables, watchGround } from "../drawing/ground";
 import type { Store } from "../state";
 import { panes } from "../views/registry";
+import { mountTop } from "./top";
 
-/** Builds one display of the store inside `el`: its panes, in the order of the trait `views`. */
+/** Builds one display of the store inside `el`: the text, then its panes in the order of `views`. */
 export function mountFrame(el: HTMLElement, store: Store): () => void {
-  const root = document.createElement("div");
-  root.className = "bl-frame";
-  const disposers: (() => void)[] = [];
-  for (const name of store.traits.views.peek()) {
-    const pane = panes[name];
-    if (!pane) continue;
-    const section = document.createElement("section");
-    section.className = `bl-pane bl-pane-${name}`;
-    section.setAttribute("aria-label", pane.label);
-    root.append(section);
-    disposers.push(pane.view(section, store));
-  }
-  el.append(root);
+  const document = el.ownerDocument;
+  const frame = document.createElement("div");
+  frame.className = "bl-frame";
+  el.append(frame);
+
+  const abort = new AbortController();
+  const { signal } = abort;
+  const disposers: (() => void)[] = [() => abort.abort()];
+  const ground = watchGround(frame);
+  disposers.push(ground.dispose);
+  const { meta, layer, views } = store.traits;
+  disposers.push(
+    effect(() => frame.setAttribute("style", headVariables(meta.value.n_heads, ground.dark.value))),
+  );
+
+  // The host's shortcuts listen to keys from any focused element: whatever takes focus in here opts
+  // out on its own, and no plain key leaves the frame.
+  frame.addEventListener(
+    "focusin",
+    ({ target }) => (target as Element).setAttribute("data-lm-suppress-shortcuts", "true"),
+    { signal },
+  );
+  frame.addEventListener(
+    "keydown",
+    (event) => {
+      event.stopPropagation();
+      const step = event.key === "]" ? 1 : event.key === "[" ? -1 : 0;
+      const typing = (event.target as Element).matches("textarea, input[type=text]");
+      if (!step || typing || event.ctrlKey || event.metaKey) return;
+      layer.value = Math.max(0, Math.min(meta.value.n_layers - 1, layer.value + step));
+      event.preventDefault();
+    },
+    { signal },
+  );
+
+  const top = document.createElement("div");
+  top.className = "bl-top";
+  const row = document.createElement("div");
+  row.className = "bl-panes";
+  frame.append(top, row);
+  disposers.push(mountTop(top, store));
+
+  let mounted: (() => void)[] = [];
+  const unmount = () => {
+    for (const dispose of mounted) dispose();
+    mounted = [];
+    row.replaceChildren();
+  };
+  disposers.push(
+    effect(() => {
+      const names = views.value;
+      unmount();
+      for (const name of names) {
+        const pane = panes[name];
+        if (!pane) continue;
+        const section = document.createElement("section");
+        section.className = `bl-pane bl-pane-${name}`;
+        section.setAttribute("aria-label", pane.label);
+        row.append(section);
+        mounted.push(untracked(() => pane.view(section, store)));
+      }
+    }),
+    unmount,
+  );
+
+  // Hosts render into detached elements and move them about: colours are known once it is on the page.
+  const shown = new ResizeObserver(() => ground.look());
+  shown.observe(frame);
+  disposers.push(() => shown.disconnect());
+
   return () => {
-    for (const dispose of disposers.splice(0)) dispose();
-    root.remove();
+    for (const dispose of disposers.splice(0).reverse()) dispose();
+    frame.remove();
   };
 }

@@ -23,6 +23,15 @@ export function css([r, g, b]: Rgb, alpha = 1): string {
   return alpha === 1 ? `rgb(${r} ${g} ${b})` : `rgb(${r} ${g} ${b} / ${alpha})`;
 }
 
+/** Black or white, whichever reads better on a colour. */
+export function readableOn(color: Rgb): string {
+  const [r, g, b] = color.map((v) =>
+    v <= 10.31 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4,
+  );
+  const luminance = 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
+  return luminance > 0.179 ? "#000" : "#fff";
+}
+
 /** OKLCH to sRGB (Ottosson 2020), chroma reduced until the colour is within sRGB. */
 export function oklch(lightness: number, chroma: number, hue: number): Rgb {
   const angle = (hue * Math.PI) / 180;

@@ -1,0 +1,43 @@
+import { effect } from "@preact/signals-core";
+import type { Store } from "../state";
+import { element, say } from "../views/element";
+import { textBoxes } from "./text-boxes";
+
+const SILENT =
+  "No kernel answers: it is busy, or not running. The text and any score are shown as saved; " +
+  "lines, maps and numbers need a running kernel.";
+
+/** The line above the panes: the text, what ran it, and what there is to say. */
+export function mountTop(container: HTMLElement, store: Store): () => void {
+  const { traits, page, kernel } = store;
+  const texts = element("div", { class: "bl-texts" });
+  const model = element("span", { class: "bl-model" });
+  const notes = element("div", { class: "bl-notes" });
+  const status = element("p", { class: "bl-says", role: "status" });
+  const alert = element("p", { class: "bl-says bl-says-error", role: "alert" });
+  container.append(texts, model, notes, status, alert);
+  const stops = [
+    textBoxes(texts, store),
+    effect(() => {
+      const { model: name, n_layers, n_heads, from, to } = traits.meta.value;
+      const sizes = to ? `${from.label.length} → ${to.label.length}` : from.label.length;
+      model.textContent = `${name} · ${n_layers}×${n_heads} · ${sizes} tokens`;
+      model.title = `${n_layers} layers of ${n_heads} heads`;
+    }),
+    effect(() => {
+      const said = traits.meta.value.notes.map((note) => element("p", { class: "bl-says" }, note));
+      notes.replaceChildren(...said);
+    }),
+    effect(() => {
+      const busy = page.busy.value;
+      container.classList.toggle("bl-busy", busy);
+      const silent = kernel.value === "silent" ? SILENT : "";
+      say(status, busy ? (page.notice.value ?? "Running the model …") : silent);
+    }),
+    effect(() => say(alert, page.error.value ?? "")),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    container.replaceChildren();
+  };
+}

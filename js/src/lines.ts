@@ -1,0 +1,135 @@
+import type { Lines } from "./drawing/curves";
+import type { SegmentFilter, Side } from "./traits";
+import { decoded } from "./weights";
+
+/** What is drawn of some maps of one text. */
+export interface Choice {
+  /** Codes [rows, columns] of each head shown. */
+  maps: readonly Uint8Array[];
+  columns: number;
+  /** The row on screen of each item, -1 where it has no lines. */
+  fromPlace: Int32Array;
+  toPlace: Int32Array;
+  /** For each head, what each row is divided by; null: nothing. */
+  left: readonly Float32Array[] | null;
+  minWeight: number;
+}
+
+/** Rows on screen, first and last, that a line must touch or cross. */
+export interface Window {
+  first: number;
+  last: number;
+}
+
+/** The lines of some maps that pass a window of the screen; with `only`, those of one item. */
+export function linesOf(
+  { maps, columns, fromPlace, toPlace, left, minWeight }: Choice,
+  window: Window,
+  only: { side: Side; index: number } | null = null,
+): Lines {
+  const lines = emptyLines(1024);
+  const [rowStart, rowEnd] =
+    only?.side === "from" ? [only.index, only.index + 1] : [0, fromPlace.length];
+  const [colStart, colEnd] = only?.side === "to" ? [only.index, only.index + 1] : [0, columns];
+  for (const [head, codes] of maps.entries()) {
+    for (let row = rowStart; row < rowEnd; row++) {
+      const from = fromPlace[row]!;
+      if (from < 0) continue;
+      const share = left ? left[head]![row]! : 1;
+      const threshold = codeOf(minWeight * share);
+      for (let col = colStart, at = row * columns + colStart; col < colEnd; col++, at++) {
+        const code = codes[at]!;
+        if (code < threshold) continue;
+        const to = toPlace[col]!;
+        if (to < 0 || (from < window.first && to < window.first)) continue;
+        if (from > window.last && to > window.last) continue;
+        push(lines, head, from, to, decoded[code]! / share);
+      }
+    }
+  }
+  return lines;
+}
+
+/** The least code whose weight reaches `weight`; 0 is never drawn. */
+export function codeOf(weight: number): number {
+  return Math.max(1, Math.ceil(255 * Math.sqrt(weight) - 1e-6));
+}
+
+/** Share of the weight of `maps`, 0 to 1, in lines too weak to be drawn, among those that could be. */
+export function weakShare(choice: Choice): number {
+  const { maps, columns, fromPlace, toPlace, left, minWeight } = choice;
+  let weak = 0;
+  let all = 0;
+  for (const [head, codes] of maps.entries()) {
+    for (const [row, from] of fromPlace.entries()) {
+      if (from < 0) continue;
+      const share = left ? left[head]![row]! : 1;
+      const threshold = codeOf(minWeight * share);
+      for (let col = 0, at = row * columns; col < columns; col++, at++) {
+        if (toPlace[col]! < 0) continue;
+        const weight = decoded[codes[at]!]! / share;
+        all += weight;
+        if (codes[at]! < threshold) weak += weight;
+      }
+    }
+  }
+  return all > 0 ? weak / all : 0;
+}
+
+/** Share of what tokens other than special ones give that goes to special tokens, 0 to 1. */
+export function specialShare(
+  maps: readonly Uint8Array[],
+  columns: number,
+  specialFrom: readonly number[],
+  specialTo: readonly number[],
+): number {
+  let special = 0;
+  let all = 0;
+  for (const codes of maps) {
+    for (let row = 0; row < specialFrom.length; row++) {
+      if (specialFrom[row]) continue;
+      for (let col = 0; col < columns; col++) {
+        const weight = decoded[codes[row * columns + col]!]!;
+        all += weight;
+        if (specialTo[col]) special += weight;
+      }
+    }
+  }
+  return all > 0 ? special / all : 0;
+}
+
+/** Whether a segment takes part on one side under a filter such as "a->b". */
+export function passes(filter: SegmentFilter, side: Side, segment: number): boolean {
+  if (filter === "all") return true;
+  const name = side === "from" ? filter[0] : filter[3];
+  return (name === "b") === (segment === 1);
+}
+
+function emptyLines(capacity: number): Lines {
+  return {
+    count: 0,
+    head: new Uint8Array(capacity),
+    from: new Int32Array(capacity),
+    to: new Int32Array(capacity),
+    weight: new Float32Array(capacity),
+  };
+}
+
+function push(lines: Lines, head: number, from: number, to: number, weight: number): void {
+  if (lines.count === lines.head.length) {
+    const wider = emptyLines(lines.count * 2);
+    wider.head.set(lines.head);
+    wider.from.set(lines.from);
+    wider.to.set(lines.to);
+    wider.weight.set(lines.weight);
+    lines.head = wider.head;
+    lines.from = wider.from;
+    lines.to = wider.to;
+    lines.weight = wider.weight;
+  }
+  lines.head[lines.count] = head;
+  lines.from[lines.count] = from;
+  lines.to[lines.count] = to;
+  lines.weight[lines.count] = weight;
+  lines.count++;
+}

@@ -1,0 +1,176 @@
+import type { Items, Place, Side } from "../state";
+import { element } from "./element";
+
+/** Where items stand on screen: `place[i]` is the row of item i, -1 where it is not shown. */
+export interface Placement {
+  place: Int32Array;
+  rows: number;
+}
+
+export function placeItems(items: Items, hideSpecial: boolean): Placement {
+  const place = new Int32Array(items.size);
+  let rows = 0;
+  for (let i = 0; i < items.size; i++) place[i] = hideSpecial && items.special[i] ? -1 : rows++;
+  return { place, rows };
+}
+
+/** What a person reads where the original text has nothing to show. */
+function shown(label: string): string {
+  return label.trim() === "" ? "␣" : label;
+}
+
+interface Handlers {
+  onHover(place: Place | null): void;
+  onPin(place: Place): void;
+  onEscape(): void;
+}
+
+/** The text twice, as two lists of tokens: "from" on the left, "to" on the right. */
+export class Columns {
+  readonly from: HTMLElement;
+  readonly to: HTMLElement;
+  readonly #tokens: Record<Side, (HTMLElement | null)[]> = { from: [], to: [] };
+  readonly #handlers: Handlers;
+  #reachable: HTMLElement | null = null;
+  #focused: HTMLElement | null = null;
+  #pinned: HTMLElement | null = null;
+
+  constructor(handlers: Handlers, signal: AbortSignal) {
+    this.#handlers = handlers;
+    this.from = column("from", "Tokens that attend");
+    this.to = column("to", "Tokens attended to");
+    for (const list of [this.from, this.to]) {
+      const on = <Name extends keyof HTMLElementEventMap>(
+        name: Name,
+        act: (event: HTMLElementEventMap[Name]) => void,
+      ) => list.addEventListener(name, act, { signal });
+      on("pointerover", ({ target }) => this.#hover(target));
+      on("pointerleave", () => handlers.onHover(null));
+      on("focusin", ({ target }) => this.#hover(target));
+      on("focusout", () => handlers.onHover(null));
+      on("click", ({ target }) => {
+        const place = placeOf(target);
+        if (place) handlers.onPin(place);
+      });
+      on("keydown", (event) => this.#key(event));
+    }
+  }
+
+  /** Shows other items. */
+  build(side: Side, items: Items, { place }: Placement): void {
+    const list = side === "from" ? this.from : this.to;
+    const made: (HTMLElement | null)[] = [];
+    const shownItems: HTMLElement[] = [];
+    for (let i = 0; i < items.size; i++) {
+      if (place[i]! < 0) {
+        made.push(null);
+        continue;
+      }
+      const label = items.label[i]!;
+      const text = element("bdi", { dir: "auto" }, shown(label));
+      const begins = i > 0 && items.segment[i] !== items.segment[i - 1];
+      const token = element(
+        "div",
+        {
+          class: "bl-token",
+          role: "option",
+          tabindex: -1,
+          "aria-selected": "false",
+          "data-side": side,
+          "data-index": i,
+          "data-special": Boolean(items.special[i]),
+          "data-begins": begins,
+          "data-joined": Boolean(items.continuation[i]),
+          title: items.text[i] === label ? null : items.text[i],
+        },
+        text,
+      );
+      made.push(token);
+      shownItems.push(token);
+    }
+    list.replaceChildren(...shownItems);
+    this.#tokens[side] = made;
+    this.#reachable = null;
+    this.#focused = null;
+    this.#pinned = null;
+    this.#reach(this.#tokens.from.find((token) => token) ?? null);
+  }
+
+  /** Tokens that the segment filter leaves out are drawn faint. */
+  outside(side: Side, places: Int32Array): void {
+    for (const [i, token] of this.#tokens[side].entries()) {
+      token?.toggleAttribute("data-outside", places[i]! < 0);
+    }
+  }
+
+  mark(focus: Place | null, pin: Place | null): void {
+    const focused = focus && this.#at(focus);
+    if (focused !== this.#focused) {
+      this.#focused?.removeAttribute("data-focus");
+      focused?.setAttribute("data-focus", "");
+      this.#focused = focused;
+    }
+    const pinned = pin && this.#at(pin);
+    if (pinned !== this.#pinned) {
+      this.#pinned?.setAttribute("aria-selected", "false");
+      pinned?.setAttribute("aria-selected", "true");
+      this.#pinned = pinned;
+      if (pinned) this.#reach(pinned);
+    }
+  }
+
+  #at({ side, index }: Place): HTMLElement | null {
+    return this.#tokens[side][index] ?? null;
+  }
+
+  /** The one token that the Tab key reaches. */
+  #reach(token: HTMLElement | null): void {
+    if (this.#reachable) this.#reachable.tabIndex = -1;
+    if (token) token.tabIndex = 0;
+    this.#reachable = token;
+  }
+
+  #hover(target: EventTarget | null): void {
+    const place = placeOf(target);
+    if (place) this.#handlers.onHover(place);
+  }
+
+  #key(event: KeyboardEvent): void {
+    const place = placeOf(event.target);
+    if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
+    const next = this.#nextOf(place, event.key);
+    if (next) {
+      this.#reach(next);
+      next.focus();
+    } else if (event.key === "Enter" || event.key === " ") this.#handlers.onPin(place);
+    else if (event.key === "Escape") this.#handlers.onEscape();
+    else return;
+    event.preventDefault();
+  }
+
+  #nextOf({ side, index }: Place, key: string): HTMLElement | null {
+    const tokens = this.#tokens[side];
+    if (key === "ArrowDown") return tokens.slice(index + 1).find((token) => token) ?? null;
+    if (key === "ArrowUp") return tokens.slice(0, index).findLast((token) => token) ?? null;
+    if (key === "Home") return tokens.find((token) => token) ?? null;
+    if (key === "End") return tokens.findLast((token) => token) ?? null;
+    const other = key === "ArrowRight" ? "to" : key === "ArrowLeft" ? "from" : side;
+    if (other === side) return null;
+    const across = this.#tokens[other];
+    return across[Math.min(index, across.length - 1)] ?? across.find((token) => token) ?? null;
+  }
+}
+
+function column(side: Side, label: string): HTMLElement {
+  return element("div", {
+    class: `bl-column bl-column-${side}`,
+    role: "listbox",
+    "aria-label": label,
+  });
+}
+
+function placeOf(target: EventTarget | null): Place | null {
+  const token = (target as Element | null)?.closest<HTMLElement>("[data-side]");
+  if (!token) return null;
+  return { side: token.dataset.side as Side, index: Number(token.dataset.index) };
+}

@@ -1,0 +1,318 @@
+import { computed, effect, signal, untracked } from "@preact/signals-core";
+import type { Stops } from "../app/controls";
+import { paneHeader } from "../app/pane";
+import type { Lines } from "../drawing/curves";
+import { groundOf } from "../drawing/ground";
+import { decimal } from "../drawing/number";
+import { headRgb, type Rgb } from "../drawing/palette";
+import { surface } from "../drawing/surface";
+import { type Choice, linesOf, passes, specialShare, weakShare } from "../lines";
+import type { Place, Side, Store, View } from "../state";
+import { remaining } from "../weights";
+import { element, say } from "./element";
+import { Columns, type Placement, placeItems } from "./head-columns";
+import { filters, foot, type LeftOut, layerTools, swatches } from "./head-controls";
+import { type Band, bandFor, covers, type Mark, type Measures, Stage } from "./head-stage";
+import { followLook, type LookedAt } from "./looked-at";
+
+/** Rows are this many times the size of their letters. */
+const ROW = 1.55;
+/** How many weights are written beside the other side's tokens, and from which weight on. */
+const NUMBERS = 10;
+const LEAST_NUMBER = 0.01;
+
+/** The text twice, from left to right: a line for each weight, coloured by its head. */
+export const headView: View = (container, store) => {
+  const { traits, page, items } = store;
+  const abort = new AbortController();
+  const ground = groundOf(container);
+  const leftOut = signal<LeftOut>({ weak: null, special: null });
+  const tools = paneHeader(container, "Head view");
+  const stops: Stops = [];
+  tools.append(...layerTools(store, stops));
+  const footer = foot(store, leftOut, stops);
+  const scroll = element("div", { class: "bl-scroll" });
+  const body = element("div", { class: "bl-body" });
+  const empty = element("p", { class: "bl-empty" });
+  const spoken = element("p", { class: "bl-unseen", "aria-live": "polite" });
+  const stage = new Stage();
+  const columns = new Columns(
+    {
+      onHover: (place) => {
+        page.hover.value = place;
+      },
+      onPin: (place) => store.setPin(same(place, store.pin.peek()) ? null : place),
+      onEscape: () => {
+        page.hover.value = null;
+        store.setPin(null);
+      },
+    },
+    abort.signal,
+  );
+  body.append(stage.base, stage.top, columns.from, columns.to);
+  scroll.append(body);
+  container.append(swatches(store, stops), filters(store, stops), scroll, empty, footer, spoken);
+
+  const placement = computed((): Record<Side, Placement> => {
+    const hide = traits.special.value !== "show";
+    return { from: placeItems(items.from.value, hide), to: placeItems(items.to.value, hide) };
+  });
+  /** Rows on screen of what has lines: shown, and let through by the segment filter. */
+  const places = computed(() => {
+    const filter = store.paired.value ? traits.segment_filter.value : "all";
+    const side = (name: Side) => {
+      const { segment } = items[name].value;
+      return placement.value[name].place.map((row, i) =>
+        passes(filter, name, segment[i]!) ? row : -1,
+      );
+    };
+    return { from: side("from"), to: side("to") };
+  });
+
+  /** What of the chosen heads is here, ready to be drawn. */
+  const picture = computed(() => {
+    const [layer, heads] = [traits.layer.value, traits.heads.value];
+    const [rows, cols] = [items.from.value.size, items.to.value.size];
+    const here = heads
+      .map((head) => ({ head, codes: store.block(layer, head) }))
+      .filter((map) => map.codes?.length === rows * cols) as { head: number; codes: Uint8Array }[];
+    const maps = here.map(({ codes }) => codes);
+    const { special } = items.to.value;
+    const left =
+      traits.special.value === "renormalise"
+        ? maps.map((codes) => remaining({ codes, rows, columns: cols }, special))
+        : null;
+    const choice: Choice = {
+      maps,
+      columns: cols,
+      fromPlace: places.value.from,
+      toPlace: places.value.to,
+      left,
+      minWeight: traits.min_weight.value,
+    };
+    const name = `${traits.generation.value}:${layer}:${heads.join(",")}`;
+    return {
+      name,
+      choice,
+      heads: here.map(({ head }) => head),
+      whole: here.length === heads.length,
+    };
+  });
+
+  const { looked, dispose: unlook } = followLook(store);
+  let measures: Measures | null = null;
+  let gutter = 0;
+  let band: Band = { top: 0, height: 0 };
+  let drawn = { ratio: 0, width: 0 };
+  const stale = { layout: true, base: true, top: true };
+
+  const layout = () => {
+    const font = Number.parseFloat(getComputedStyle(container).fontSize);
+    const row = Math.round(font * ROW);
+    body.style.setProperty("--bl-row", `${row}px`);
+    const rows = Math.max(placement.peek().from.rows, placement.peek().to.rows);
+    gutter = Number.parseFloat(getComputedStyle(body).getPropertyValue("--bl-gutter")) || 0;
+    const left = columns.from.offsetWidth;
+    const right = columns.to.offsetLeft;
+    measures = { width: body.clientWidth, left, right, row, height: rows * row };
+  };
+
+  const view = surface(scroll, (ratio) => {
+    const width = scroll.clientWidth;
+    if (ratio !== drawn.ratio || width !== drawn.width) {
+      drawn = { ratio, width };
+      stale.layout = true;
+    }
+    if (stale.layout) {
+      layout();
+      stale.layout = false;
+      stale.base = true;
+    }
+    if (!measures || measures.right - measures.left < 8) return;
+    const { height } = measures;
+    if (!covers(band, scroll.scrollTop, scroll.clientHeight, height)) stale.base = true;
+    if (stale.base) {
+      band = bandFor(scroll.scrollTop, scroll.clientHeight, height);
+      drawBase(ratio, measures);
+      stale.top = true;
+    }
+    if (stale.top) drawTop(ratio, measures);
+    stale.base = false;
+    stale.top = false;
+  });
+
+  const colorsOf = (heads: readonly number[]): Rgb[] =>
+    heads.map((head) => headRgb(head, ground.dark.peek()));
+  const windowOf = (row: number) => ({
+    first: band.top / row - 1,
+    last: (band.top + band.height) / row,
+  });
+  let shownText = "";
+
+  const drawBase = (ratio: number, now: Measures) => {
+    const { name, choice, heads, whole } = picture.peek();
+    const text = `${traits.generation.peek()}:${traits.level.peek()}:${traits.special.peek()}`;
+    scroll.toggleAttribute("data-waiting", !whole);
+    // While the next layer is on its way the last one stays, faint; never under another text.
+    if (heads.length === 0 && !whole && text === shownText) return;
+    shownText = text;
+    stage.drawBase(linesOf(choice, windowOf(now.row)), colorsOf(heads), now, band, ratio);
+    if (!whole) return;
+    container.dataset.painted = name;
+    if (!page.painted.peek()) requestAnimationFrame(() => requestAnimationFrame(painted));
+    afterwards();
+  };
+  const painted = () => {
+    page.painted.value = true;
+  };
+
+  const drawTop = (ratio: number, now: Measures) => {
+    const focus = store.focus.peek();
+    stage.base.toggleAttribute("data-dim", focus !== null);
+    columns.mark(focus, store.pin.peek());
+    if (!focus) {
+      stage.clearTop();
+      delete container.dataset.hover;
+      return;
+    }
+    const { choice, heads } = picture.peek();
+    const colors = colorsOf(heads);
+    const lines: Lines = linesOf(choice, windowOf(now.row), focus);
+    const side = focus.side === "from" ? "to" : "from";
+    const marks = marksOf(looked.peek(), focus, places.peek()[side]);
+    const style = getComputedStyle(footer);
+    const ink = { color: style.color, font: `${style.fontSize} ${style.fontFamily}` };
+    stage.drawTop(lines, marks, side, colors, now, band, ratio, ink);
+    container.dataset.hover = `${focus.side}:${focus.index}`;
+  };
+
+  /** The weights of the other side, as tints behind its tokens and, once exact, numbers beside them. */
+  const marksOf = (now: LookedAt | null, focus: Place, place: Int32Array): Mark[] => {
+    if (!now || !same(now.place, focus) || now.mean.length !== place.length) return [];
+    const colors = colorsOf(now.heads.map(({ head }) => head));
+    const marks: (Mark & { index: number })[] = [];
+    for (const [index, weight] of now.mean.entries()) {
+      if (weight < 0.004 || place[index]! < 0) continue;
+      const shares = now.heads.map(({ weights }) => weights[index]!);
+      marks.push({ index, row: place[index]!, weight, color: mix(colors, shares), number: "" });
+    }
+    if (now.exact && gutter > 20) {
+      const strongest = [...marks].sort((a, b) => b.weight - a.weight).slice(0, NUMBERS);
+      for (const mark of strongest) {
+        if (mark.weight >= LEAST_NUMBER) mark.number = mark.weight.toFixed(2).replace(/^0/, "");
+      }
+    }
+    return marks;
+  };
+
+  // What needs all maps waits for the picture: shares of what is left out, and the next layers.
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  const afterwards = () => {
+    clearTimeout(idle);
+    idle = setTimeout(() => {
+      leftOut.value = leftOutOf(store, picture.peek().choice);
+      if (page.painted.peek()) store.prefetch();
+    }, 60);
+  };
+
+  const reveal = ({ side, index }: Place) => {
+    if (!measures) return;
+    const y = placement.peek()[side].place[index]! * measures.row;
+    const { scrollTop, clientHeight } = scroll;
+    if (y < scrollTop || y + measures.row > scrollTop + clientHeight) {
+      scroll.scrollTop = y - clientHeight / 2;
+    }
+  };
+  let saying: ReturnType<typeof setTimeout> | undefined;
+  stops.push(
+    effect(() => {
+      const { from, to } = placement.value;
+      columns.build("from", items.from.value, from);
+      columns.build("to", items.to.value, to);
+      stale.layout = true;
+      view.redraw();
+    }),
+    effect(() => {
+      columns.outside("from", places.value.from);
+      columns.outside("to", places.value.to);
+    }),
+    effect(() => {
+      picture.value;
+      ground.looks.value;
+      stale.base = true;
+      view.redraw();
+    }),
+    effect(() => {
+      if (store.focus.value) looked.value;
+      store.pin.value;
+      stale.top = true;
+      view.redraw();
+    }),
+    effect(() => {
+      const none = traits.heads.value.length === 0;
+      const noText = items.from.value.size === 0;
+      say(
+        empty,
+        noText
+          ? "No text yet: type one above, or set it in Python."
+          : none
+            ? "No head is on: choose one above, or all."
+            : "",
+      );
+      empty.hidden = !none && !noText;
+    }),
+    // A token pinned elsewhere comes into sight here.
+    effect(() => {
+      const pin = store.pin.value;
+      if (pin && !page.hover.peek()) untracked(() => reveal(pin));
+    }),
+    effect(() => {
+      clearTimeout(saying);
+      const now = store.focus.value ? looked.value : null;
+      if (!now?.exact || traits.views.value.includes("token")) return;
+      saying = setTimeout(() => say(spoken, sentence(store, now)), 150);
+    }),
+  );
+  scroll.addEventListener("scroll", () => view.redraw(), { signal: abort.signal, passive: true });
+
+  return () => {
+    abort.abort();
+    for (const stop of stops) stop();
+    clearTimeout(idle);
+    clearTimeout(saying);
+    unlook();
+    view.dispose();
+    container.replaceChildren();
+  };
+};
+
+function leftOutOf(store: Store, choice: Choice): LeftOut {
+  const { special } = store.traits;
+  const weak = choice.maps.length > 0 ? weakShare(choice) : null;
+  if (special.peek() === "show" || choice.maps.length === 0) return { weak, special: null };
+  const [from, to] = [store.items.from.peek(), store.items.to.peek()];
+  return { weak, special: specialShare(choice.maps, to.size, from.special, to.special) };
+}
+
+/** The strongest weights in words, for who hears the picture rather than sees it. */
+function sentence(store: Store, { place, heads, mean }: LookedAt): string {
+  if (!place) return "";
+  const other = store.items[place.side === "from" ? "to" : "from"].peek();
+  const own = store.items[place.side].peek().label[place.index];
+  const strongest = [...mean.keys()].sort((a, b) => mean[b]! - mean[a]!).slice(0, 3);
+  const list = strongest.map((i) => `${other.label[i]} ${decimal(mean[i]!)}`).join(", ");
+  const names = heads.map(({ name }) => name).join(", ");
+  const verb = place.side === "from" ? "attends to" : "is attended to from";
+  return `${own} ${verb} ${list}; ${heads.length > 1 ? "mean of heads" : "head"} ${names}`;
+}
+
+function mix(colors: readonly Rgb[], shares: readonly number[]): Rgb {
+  const sum = shares.reduce((total, share) => total + share, 0) || 1;
+  const channel = (c: 0 | 1 | 2) =>
+    Math.round(colors.reduce((total, color, i) => total + color[c] * shares[i]!, 0) / sum);
+  return [channel(0), channel(1), channel(2)];
+}
+
+function same(a: Place | null, b: Place | null): boolean {
+  return a?.side === b?.side && a?.index === b?.index;
+}
