@@ -3,7 +3,7 @@
  * heads use the same hues again at a second lightness. A colour never stands alone: swatches and
  * labels carry the head's number.
  */
-const HUES = [30, 255, 145, 330, 75, 200, 295, 110, 0, 225, 175, 310];
+const HUES = Array.from({ length: 12 }, (_, i) => (30 + 150 * i) % 360);
 
 export type Rgb = readonly [number, number, number];
 
