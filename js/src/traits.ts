@@ -125,13 +125,17 @@ export function traitSignals(model: TraitModel): { traits: TraitSignals; dispose
 
   // One kernel message may change several traits but is announced trait by trait:
   // take all at once, so that no one sees a new text under an old generation.
-  const take = () =>
+  let writing = false;
+  const take = () => {
+    // Our own change, announced at once: of several set together the others are not written yet.
+    if (writing) return;
     batch(() => {
       for (const name of names) {
         const value = read(name);
         if (!same(value, signals[name]!.peek())) signals[name]!.value = value;
       }
     });
+  };
 
   let scheduled = false;
   const save = () => {
@@ -146,7 +150,9 @@ export function traitSignals(model: TraitModel): { traits: TraitSignals; dispose
     effect(() => {
       const value = signals[name]!.value;
       if (same(value, read(name))) return;
+      writing = true;
       model.set(name, value);
+      writing = false;
       save();
     }),
   );
