@@ -29,6 +29,11 @@ class Source(Protocol):
     @property
     def n_heads(self) -> int: ...
 
+    @property
+    def holds_tensors(self) -> bool:
+        """Whether weights can be made without running the model again."""
+        ...
+
     def layer(self, layer: int) -> Weights:
         """Weights [head, from, to] of a layer; read-only."""
         ...
@@ -52,6 +57,10 @@ class Dense:
     @property
     def n_heads(self) -> int:
         return self._weights.shape[1]
+
+    @property
+    def holds_tensors(self) -> bool:
+        return True
 
     def layer(self, layer: int) -> Weights:
         return self._weights[layer]
@@ -80,6 +89,10 @@ class Pooled:
     @property
     def n_heads(self) -> int:
         return self._source.n_heads
+
+    @property
+    def holds_tensors(self) -> bool:
+        return self._source.holds_tensors
 
     def layer(self, layer: int) -> Weights:
         return self._mean @ self._source.layer(layer) @ self._sum
@@ -110,6 +123,8 @@ class Attention:
         dtype: in which the model computed, such as "float32"; weights are float32 always.
         text, text_pair: the original texts.
         notes: what a person should know, such as that the text was cut.
+        kind_name: which of the model's kinds of attention this is: "self" for models of one kind,
+            else such as "encoder", "decoder" or "cross".
     """
 
     def __init__(
@@ -126,6 +141,7 @@ class Attention:
         notes: Sequence[str] = (),
         lens: Lens | None = None,
         level: str = "token",
+        kind_name: str = "self",
     ) -> None:
         self._source = source
         self.tokens = tuple(tokens)
@@ -139,6 +155,25 @@ class Attention:
         self.notes = tuple(notes)
         self.lens = lens
         self.level = level
+        self.kind_name = kind_name
+        self._kinds: dict[str, Attention] = {kind_name: self}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention there are of this text, such as ("encoder", "decoder", "cross")."""
+        return tuple(self._kinds)
+
+    def kind(self, name: str) -> Attention:
+        """The attention of another kind, of the same text, at the same level.
+
+        Raises:
+            ValueError: the model has no such kind.
+        """
+        if name not in self._kinds:
+            known = " and ".join(map(repr, self._kinds))
+            raise ValueError(f"There is no attention of kind {name!r}; this model has {known}.")
+        found = self._kinds[name]
+        return found.to_words() if self.level == "word" else found
 
     @property
     def n_layers(self) -> int:
@@ -147,6 +182,16 @@ class Attention:
     @property
     def n_heads(self) -> int:
         return self._source.n_heads
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of the kinds of attention that the model has; most have one, "self"."""
+        return ("self",)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether weights can be made without running the model again."""
+        return self._source.holds_tensors
 
     def weights(self, layer: int | None = None, head: int | None = None) -> Weights:
         """Attention weights, float32, read-only; rows attend, columns are attended to.
@@ -177,7 +222,7 @@ class Attention:
         crossed = self.to_words_ is not self.words
         columns = _as_tokens(self.to_words_, self.to_tokens) if crossed else None
         tokens, words = _as_tokens(self.words, self.tokens)
-        return Attention(
+        made = Attention(
             Pooled(self._source, self.words, self.to_words_),
             tokens,
             words,
@@ -189,7 +234,10 @@ class Attention:
             notes=self.notes,
             lens=self.lens,
             level="word",
+            kind_name=self.kind_name,
         )
+        made._kinds = self._kinds
+        return made
 
     @cached_property
     def scores(self) -> ScoreTable:
@@ -218,6 +266,14 @@ class Attention:
     def __repr__(self) -> str:
         shape = f"{self.n_layers} layers x {self.n_heads} heads, {len(self.tokens)} {self.level}s"
         return f"<Attention of {self.model_name or 'given tensors'}: {shape}>"
+
+
+def joined_kinds(attentions: Sequence[Attention]) -> Attention:
+    """Make each find the others with `kind(name)`; returns the first."""
+    kinds = {attention.kind_name: attention for attention in attentions}
+    for attention in attentions:
+        attention._kinds = kinds
+    return attentions[0]
 
 
 def checked_index(index: int, n: int, what: str) -> int:

@@ -111,3 +111,10 @@ def test_words_of_words_are_the_same(attention: bl.Attention) -> None:
     assert words.to_words() is words
     assert [word.text for word in words.words] == [word.text for word in attention.words]
     assert all(word.tokens == (i,) for i, word in enumerate(words.words))
+
+
+def test_a_model_of_one_kind_says_so(attention: bl.Attention) -> None:
+    assert attention.kinds == ("self",)
+    assert attention.kind("self") is attention
+    with pytest.raises(ValueError, match=r"no attention of kind 'cross'; .* 'self'"):
+        attention.kind("cross")
