@@ -160,7 +160,7 @@ class Attention:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention there are of this text, such as ("encoder", "decoder", "cross")."""
+        """The kinds of attention of this text, such as ("encoder", "decoder", "cross")."""
         return tuple(self._kinds)
 
     def kind(self, name: str) -> Attention:
@@ -182,11 +182,6 @@ class Attention:
     @property
     def n_heads(self) -> int:
         return self._source.n_heads
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Names of the kinds of attention that the model has; most have one, "self"."""
-        return ("self",)
 
     @property
     def at_hand(self) -> bool:
