@@ -1,0 +1,48 @@
+"""What the page knows about a text before it asks: the model, and tokens as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bertlens.encoding import Token, Word
+
+if TYPE_CHECKING:
+    from bertlens.attention import Attention
+
+
+def describe(attention: Attention) -> dict[str, Any]:
+    """The trait `meta`: model, sizes, notes, and the tokens of both sides.
+
+    `to` is None where rows and columns are the same tokens.
+    """
+    crossed = attention.to_tokens is not attention.tokens
+    return {
+        "model": attention.model_name,
+        "dtype": attention.dtype,
+        "n_layers": attention.n_layers,
+        "n_heads": attention.n_heads,
+        "kinds": list(attention.kinds),
+        "notes": list(attention.notes),
+        "from": token_columns(attention.tokens, attention.words),
+        "to": token_columns(attention.to_tokens, attention.to_words_) if crossed else None,
+    }
+
+
+def token_columns(tokens: Sequence[Token], words: Sequence[Word]) -> dict[str, Any]:
+    """One list a property, one entry a token; `words` the same, one entry a word."""
+    return {
+        "label": [token.label for token in tokens],
+        "text": [token.text for token in tokens],
+        "word": [token.word for token in tokens],
+        "segment": [token.segment for token in tokens],
+        "special": [int(token.special) for token in tokens],
+        "continuation": [
+            int(i > 0 and tokens[i - 1].word == token.word) for i, token in enumerate(tokens)
+        ],
+        "words": {
+            "label": [word.text for word in words],
+            "segment": [word.segment for word in words],
+            "special": [int(word.special) for word in words],
+        },
+    }

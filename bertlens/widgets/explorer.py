@@ -1,0 +1,73 @@
+"""Explorer: all panes on one attention, and what makes further views of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bertlens.attention import Attention
+from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, free
+from bertlens.widgets.view import View
+
+PANES = ("grid", "head", "token")
+"""Names of the panes, in the order shown."""
+
+SETTABLE = tuple(name for name in SHARED if name not in FROM_KERNEL)
+
+
+class Explorer(View):
+    """The widget: layer grid, head view and token view on one Selection.
+
+    Args:
+        attention: what to look at.
+        editable: whether the page has a box for typing another text; by default where there is a
+            model to run.
+        truncate: cut typed texts that are longer than the model takes, instead of an error.
+        traits: starting values by name, such as layer=2, heads=[0, 8], level="word".
+
+    Raises:
+        TypeError: an unknown argument.
+        SelectionError: a trait with a value that this model or text does not allow.
+    """
+
+    def __init__(
+        self,
+        attention: Attention,
+        *,
+        editable: bool | None = None,
+        truncate: bool = False,
+        **traits: Any,
+    ) -> None:
+        if unknown := sorted(set(traits) - set(SETTABLE)):
+            raise TypeError(
+                f"There is no {' or '.join(map(repr, unknown))} to set. "
+                f"There are: {', '.join(SETTABLE)}, editable, truncate."
+            )
+        selection = Selection(attention, truncate=truncate)
+        with selection.hold_trait_notifications():
+            for name, value in traits.items():
+                setattr(selection, name, value)
+        can_type = attention.lens is not None
+        super().__init__(
+            selection, views=PANES, editable=can_type if editable is None else editable
+        )
+
+    def head_view(self) -> View:
+        """The head view alone, for any cell; it stays in step with this widget."""
+        return View(self.selection, views=["head"])
+
+    def layer_grid(self) -> View:
+        """The layer grid and head card alone, for any cell; in step with this widget."""
+        return View(self.selection, views=["grid"])
+
+    def token_view(self) -> View:
+        """The token view alone, for any cell; in step with this widget."""
+        return View(self.selection, views=["token"])
+
+    def close(self) -> None:
+        """Close this widget and its siblings, and free the tensors that they look at."""
+        if self.comm is None:
+            return
+        super().close()
+        for view in list(self.selection.views):
+            view.close()
+        free(self.selection.attention)

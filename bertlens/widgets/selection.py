@@ -1,0 +1,326 @@
+"""Selection: what a person looks at, in one Attention, shared by every view."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Protocol
+
+from traitlets import (
+    Any as AnyValue,
+)
+from traitlets import (
+    Bunch,
+    Dict,
+    Enum,
+    Float,
+    HasTraits,
+    Instance,
+    Int,
+    List,
+    Unicode,
+    observe,
+    validate,
+)
+
+from bertlens.attention import Attention, checked_index
+from bertlens.errors import BertlensError
+from bertlens.scores import HeadScores
+from bertlens.widgets.columns import describe
+from bertlens.widgets.score import payload
+from bertlens.widgets.traits import Heads, Index, OutOfRangeError, SelectionError
+
+
+class SelectionTraits(HasTraits):
+    """The traits that a Selection and its views share.
+
+    A trait added here is validated, synced with the page and linked between views. Layers, heads
+    and tokens count from 0.
+    """
+
+    layer = Index(0).tag(sync=True)
+    heads = Heads().tag(sync=True)
+    token = Index(None, allow_none=True).tag(sync=True)
+    side = Enum(("from", "to"), "from").tag(sync=True)
+    segment_filter = Enum(("all", "a->a", "a->b", "b->a", "b->b"), "all").tag(sync=True)
+    level = Enum(("token", "word"), "token").tag(sync=True)
+    special = Enum(("show", "hide", "renormalise"), "show").tag(sync=True)
+    min_weight = Float(0.02, min=0.0, max=1.0).tag(sync=True)
+    kind = Unicode("self").tag(sync=True)
+    score = AnyValue(None, allow_none=True).tag(
+        sync=True,
+        to_json=lambda score, owner: owner.home.score_payload(score),
+        from_json=lambda sent, owner: owner.home.score_of(sent),
+    )
+    text = Unicode().tag(sync=True)
+    text_pair = Unicode(None, allow_none=True).tag(sync=True)
+
+    # From the kernel to the page only.
+    generation = Int(0).tag(sync=True)
+    meta = Dict().tag(sync=True)
+    added_scores = List(Unicode()).tag(sync=True)
+
+    @property
+    def home(self) -> Selection:
+        """The Selection that these traits belong to."""
+        raise NotImplementedError
+
+    @validate("layer")
+    def _layer_exists(self, proposal: Bunch) -> int:
+        return _existing(proposal.value, self.home.attention.n_layers, "layer")
+
+    @validate("heads")
+    def _heads_exist(self, proposal: Bunch) -> list[int]:
+        n_heads = self.home.attention.n_heads
+        return [_existing(head, n_heads, "head") for head in proposal.value]
+
+    @validate("token")
+    def _token_exists(self, proposal: Bunch) -> int | None:
+        attention = self.home.attention
+        n_tokens = len(attention.tokens if self.side == "from" else attention.to_tokens)
+        token: int | None = proposal.value
+        if token is not None and not 0 <= token < n_tokens:
+            raise OutOfRangeError(
+                f"There is no token {token}: this text has tokens 0 to {n_tokens - 1}, "
+                "or None for no token."
+            )
+        return token
+
+    @validate("kind")
+    def _kind_exists(self, proposal: Bunch) -> str:
+        kinds = self.home.attention.kinds
+        if proposal.value not in kinds:
+            raise SelectionError(
+                f"There is no kind of attention {proposal.value!r}: this model has "
+                f"{' and '.join(map(repr, kinds))}."
+            )
+        return str(proposal.value)
+
+    @validate("score")
+    def _score_fits(self, proposal: Bunch) -> HeadScores | None:
+        score = proposal.value
+        if score is None:
+            return None
+        self.home.check_score(score, "score")
+        return score  # type: ignore[no-any-return]
+
+    @validate("text", "text_pair")
+    def _text_is_run(self, proposal: Bunch) -> str | None:
+        first = proposal.trait.name == "text"
+        text = proposal.value if first else self.text
+        pair = self.text_pair if first else proposal.value
+        try:
+            self.home.read(text, pair)
+        except BaseException:
+            # Inside hold_trait_notifications the value is already set.
+            attention = self.home.attention
+            self.text, self.text_pair = attention.text, attention.text_pair
+            raise
+        return proposal.value  # type: ignore[no-any-return]
+
+
+SHARED = tuple(SelectionTraits.class_own_traits())
+"""Names of the traits that every view shares with its Selection."""
+
+FROM_KERNEL = ("generation", "meta", "added_scores")
+"""Those of them that a page reads and never sets."""
+
+
+class Linked(Protocol):
+    """A view, as far as its Selection knows it."""
+
+    def hold_sync(self) -> AbstractContextManager[None]: ...
+
+    def close(self) -> None: ...
+
+
+class Selection(SelectionTraits):
+    """What is looked at in one Attention; every view of it is linked to the same Selection.
+
+    Args:
+        attention: what is looked at; set it, or `text`, to look at another.
+        truncate: cut texts that are longer than the model takes, instead of an error.
+    """
+
+    attention = Instance(Attention)
+
+    def __init__(self, attention: Attention, *, truncate: bool = False) -> None:
+        self.truncate = truncate
+        self.views: list[Linked] = []
+        self.lock = threading.RLock()
+        self._added: dict[str, HeadScores] = {}
+        self._own: Attention | None = None
+        super().__init__(attention=attention)
+
+    @property
+    def home(self) -> Selection:
+        return self
+
+    @property
+    def current(self) -> tuple[Attention, int]:
+        """The attention and its generation, read together."""
+        return self._current
+
+    def read(self, text: str, text_pair: str | None = None) -> None:
+        """Run the model on another text and look at that, unless it is the one at hand.
+
+        Raises:
+            SelectionError: there is no model to run.
+            BertlensError, TypeError: what calling the Lens raises.
+        """
+        if not self.shows(text, text_pair):
+            self.show(self.attend(text, text_pair))
+
+    def shows(self, text: str, text_pair: str | None) -> bool:
+        """Whether this is the text at hand."""
+        return (text, text_pair) == (self.attention.text, self.attention.text_pair)
+
+    def attend(self, text: str, text_pair: str | None) -> Attention:
+        """The attention of another text, by the same model; raises as `read`."""
+        lens = self.attention.lens
+        if lens is None:
+            raise SelectionError(
+                "This attention was given without a model, so no other text can be run. "
+                "Make a Lens to type texts."
+            )
+        return lens(text, text_pair, truncate=self.truncate)
+
+    def show(self, made: Attention) -> None:
+        """Look at an attention that nobody else holds; its tensors are freed with the Selection."""
+        with self.lock:
+            last, self._own = self._own, made
+            self.attention = made
+        if last is not None:
+            free(last)
+
+    @observe("attention")
+    def _attention_changed(self, change: Bunch) -> None:
+        attention: Attention = change.new
+        pair = attention.text_pair
+        score = self._score_after(change.old)
+        self._current = (attention, self.generation + 1)
+        with self.together(), self.hold_trait_notifications():
+            self.generation += 1
+            self.meta = describe(attention)
+            self.layer = min(self.layer, attention.n_layers - 1)
+            self.heads = [head for head in self.heads if head < attention.n_heads]
+            self.token = None
+            self.kind = attention.kind_name
+            if pair is None:
+                self.segment_filter = "all"
+            self.score = score
+            self.text, self.text_pair = attention.text, pair
+
+    @observe("kind")
+    def _kind_changed(self, change: Bunch) -> None:
+        if change.new != self.attention.kind_name:
+            with self.lock:
+                self.attention = self.attention.kind(change.new)
+
+    @observe("side")
+    def _side_changed(self, change: Bunch) -> None:
+        columns = self.attention.tokens if change.new == "from" else self.attention.to_tokens
+        if self.token is not None and self.token >= len(columns):
+            self.token = None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Whatever changes inside reaches each page as one message."""
+        with ExitStack() as held:
+            for view in list(self.views):
+                held.enter_context(view.hold_sync())
+            yield
+
+    # Scores: those of the text, and those that the person added.
+
+    @property
+    def scores(self) -> dict[str, HeadScores]:
+        """What can colour the layer grid, by the name that the page shows.
+
+        Where an added score has the name of a score of the text, the text's is marked.
+        """
+        own = {
+            f"{name} (this text)" if name in self._added else name: score
+            for name, score in self.attention.scores.items()
+        }
+        return {**own, **self._added}
+
+    def add_scores(self, scores: Mapping[str, HeadScores]) -> None:
+        """Let these scores colour the layer grid too, by their names in the mapping.
+
+        Raises:
+            SelectionError: a score is not a HeadScores, or is of another model's shape.
+        """
+        for name, score in scores.items():
+            self.check_score(score, f"scores[{name!r}]")
+        self._added |= scores
+        self.added_scores = list(self._added)
+
+    def check_score(self, score: object, what: str) -> None:
+        """Raise SelectionError unless `score` is a HeadScores of this model's shape."""
+        if not isinstance(score, HeadScores):
+            raise SelectionError(f"{what} must be a HeadScores or None, not {score!r}.")
+        shape = (self.attention.n_layers, self.attention.n_heads)
+        if score.values.shape != shape:
+            raise SelectionError(
+                f"{what} is {score.n_layers} layers x {score.n_heads} heads, but this model has "
+                f"{shape[0]} x {shape[1]}: it was made for another model."
+            )
+
+    def score_of(self, sent: Mapping[str, Any] | None) -> HeadScores | None:
+        """The score that a page means by the payload it sends back."""
+        if sent is None:
+            return None
+        name = sent.get("name")
+        found = self._added.get(str(name)) or self.scores.get(str(name))
+        if found is None:
+            known = ", ".join(map(repr, self.scores))
+            raise SelectionError(f"There is no score {name!r}; there are: {known}.")
+        return found
+
+    def score_payload(self, score: HeadScores | None) -> dict[str, Any] | None:
+        """A score as it crosses to the page."""
+        if score is None:
+            return None
+        known = {**self._text_scores(self.attention), **self._added}
+        return payload(next((n for n, s in known.items() if s is score), score.name), score)
+
+    @observe("score")
+    def _score_changed(self, change: Bunch) -> None:
+        score: HeadScores | None = change.new
+        if score is None:
+            return
+        known = [*self._text_scores(self.attention).values(), *self._added.values()]
+        if not any(score is other for other in known):
+            self.add_scores({score.name: score})
+
+    def _text_scores(self, attention: Attention | None) -> Mapping[str, HeadScores]:
+        """The scores of a text if they were ever asked for; making them here would cost time."""
+        return {} if attention is None else vars(attention).get("scores", {})
+
+    def _score_after(self, old: object) -> HeadScores | None:
+        """The score to show for the new text: of the same name, where it is a score of the text."""
+        before = self._text_scores(old if isinstance(old, Attention) else None)
+        for name, score in before.items():
+            if score is self.score:
+                return self.attention.scores.get(name)
+        if self.score is not None:
+            try:
+                self.check_score(self.score, "score")
+            except BertlensError:
+                return None
+        return self.score  # type: ignore[no-any-return]
+
+
+def free(attention: Attention) -> None:
+    """Free the tensors of an attention in all its kinds."""
+    for kind in attention.kinds:
+        attention.kind(kind).close()
+
+
+def _existing(index: int, n: int, what: str) -> int:
+    try:
+        return checked_index(index, n, what)
+    except IndexError as error:
+        raise OutOfRangeError(str(error)) from None

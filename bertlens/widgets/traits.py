@@ -1,0 +1,65 @@
+"""Kinds of traits that a selection needs, and the errors that they raise."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from traitlets import TraitError, TraitType
+
+from bertlens.errors import BertlensError
+
+
+class SelectionError(BertlensError, TraitError, ValueError):
+    """A trait was given a value that this model or text does not allow."""
+
+
+class OutOfRangeError(SelectionError, IndexError):
+    """There is no such layer, head or token."""
+
+
+class Index(TraitType[Any, Any]):
+    """An integer that counts from 0; NumPy's integers are taken too, booleans are not."""
+
+    info_text = "an integer, counted from 0"
+
+    def validate(self, obj: Any, value: Any) -> int:
+        found = as_integer(value)
+        if found is None:
+            self.error(obj, value)
+        return found
+
+
+class Heads(TraitType[Any, Any]):
+    """A list of different heads, in the order given; the last is the selected one."""
+
+    info_text = "a list of heads, such as [0, 8]"
+
+    def make_dynamic_default(self) -> list[int]:
+        return [0]
+
+    def validate(self, obj: Any, value: Any) -> list[int]:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            self.error(obj, value)
+        heads: list[int] = []
+        for given in value:
+            head = as_integer(given)
+            if head is None:
+                raise SelectionError(
+                    f"A head must be an integer, not {given!r}, in heads={value!r}."
+                )
+            if head in heads:
+                raise SelectionError(f"heads holds {head} twice: {value!r}. Name each head once.")
+            heads.append(head)
+        return heads
+
+
+def as_integer(value: Any) -> int | None:
+    """The integer that `value` is, or None."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
