@@ -21,7 +21,11 @@ export interface Shown {
 /** Some panes of the widget on the page, on a fake kernel; 3 layers of 4 heads unless told otherwise. */
 export function show(
   views: string[],
-  { attention = synthetic(storePair()), width = 480, ...options }: FakeOptions & { attention?: Attention; width?: number } = {},
+  {
+    attention = synthetic(storePair()),
+    width = 480,
+    ...options
+  }: FakeOptions & { attention?: Attention; width?: number } = {},
 ): Shown {
   const traits = { ...options.traits, views };
   const model = new FakeModel(attention, { ...options, traits });
@@ -55,7 +59,9 @@ export function show(
 }
 
 export function press(target: Element, key: string, more: KeyboardEventInit = {}): void {
-  target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+  target.dispatchEvent(
+    new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }),
+  );
 }
 
 export function point(target: Element, at: { x: number; y: number } | null = null): void {
@@ -63,13 +69,17 @@ export function point(target: Element, at: { x: number; y: number } | null = nul
   const clientX = box.left + (at ? at.x : box.width / 2);
   const clientY = box.top + (at ? at.y : box.height / 2);
   for (const type of ["pointerover", "pointermove"]) {
-    target.dispatchEvent(new PointerEvent(type, { bubbles: true, clientX, clientY, pointerType: "mouse" }));
+    target.dispatchEvent(
+      new PointerEvent(type, { bubbles: true, clientX, clientY, pointerType: "mouse" }),
+    );
   }
 }
 
 export async function expectAccessible(el: Element): Promise<void> {
   const { violations } = await axe.run(el, { resultTypes: ["violations"] });
-  const words = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
+  const words = violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`,
+  );
   expect(words).toEqual([]);
 }
 
@@ -77,7 +87,12 @@ export async function expectAccessible(el: Element): Promise<void> {
 export function pixel(canvas: HTMLCanvasElement, x: number, y: number): number[] {
   const context = canvas.getContext("2d");
   if (!context) throw new Error("The canvas has no context");
-  const at = context.getImageData(Math.floor(x * canvas.width), Math.floor(y * canvas.height), 1, 1);
+  const at = context.getImageData(
+    Math.floor(x * canvas.width),
+    Math.floor(y * canvas.height),
+    1,
+    1,
+  );
   return [...at.data.slice(0, 3)];
 }
 

@@ -18,7 +18,7 @@ export function colourBar(
   }
   const numbers = element("div", { class: "bl-ramp-ticks" });
   for (const { value, at } of scale.ticks) {
-    const number = element("span", {}, tick(value));
+    const number = element("span", { class: "bl-tick" }, tick(value));
     number.style.left = `${100 * at}%`;
     numbers.append(number);
   }

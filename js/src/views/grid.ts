@@ -73,8 +73,7 @@ export const gridView: View = (container, store) => {
     grid.style.gridTemplateColumns = `auto repeat(${n_heads}, minmax(0, 1fr))`;
     grid.style.setProperty("--bl-heads", String(n_heads));
     grid.toggleAttribute("data-dense", n_heads > 16);
-    const corner = element("span", { "aria-hidden": true });
-    const top = element("div", { role: "row", class: "bl-grid-row" }, corner, ...columns);
+    const top = element("div", { role: "row", class: "bl-grid-row" }, ...columns);
     grid.replaceChildren(top, ...lines);
   };
 

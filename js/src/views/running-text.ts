@@ -2,23 +2,29 @@ import { direction, spaces } from "../drawing/spacing";
 import type { Items } from "../state";
 import { element } from "./element";
 
-export interface TextOptions {
-  label: string;
+export interface Choosing {
   /** Null when the pointer or the focus has left. */
   onHover(index: number | null): void;
   /** A token was clicked, or Enter pressed on it; null: Escape. */
   onPin(index: number | null): void;
 }
 
-/** A text as it runs, each token a place for a shade; one tab stop, arrows move. */
+/** A text as it runs, each token a place for a shade. With `choose`, one tab stop whose arrows move. */
 export class RunningText {
   readonly element: HTMLElement;
   #tokens: HTMLElement[] = [];
   #shades: string[] = [];
   #stop: HTMLElement | null = null;
+  readonly #chooses: boolean;
 
-  constructor({ label, onHover, onPin }: TextOptions) {
-    this.element = element("div", { class: "bl-running", role: "listbox", "aria-label": label });
+  constructor(label: string, choose: Choosing | null) {
+    const role = choose ? "listbox" : "group";
+    this.element = element("div", { class: "bl-running", role, "aria-label": label });
+    this.#chooses = choose !== null;
+    if (choose) this.#listen(choose);
+  }
+
+  #listen({ onHover, onPin }: Choosing): void {
     const at = (event: Event) => {
       const token = event.target instanceof Element ? event.target.closest(".bl-piece") : null;
       const index = token ? this.#tokens.indexOf(token as HTMLElement) : -1;
@@ -58,9 +64,7 @@ export class RunningText {
         "span",
         {
           class: "bl-piece",
-          role: "option",
-          tabindex: -1,
-          "aria-selected": "false",
+          ...(this.#chooses ? { role: "option", tabindex: -1, "aria-selected": "false" } : {}),
           "data-special": Boolean(items.special[i]),
           "data-joined": i > 0 && !apart[i],
 
@@ -77,7 +81,7 @@ export class RunningText {
       }),
     );
     this.#stop = null;
-    this.#rove(0, false);
+    if (this.#chooses) this.#rove(0, false);
   }
 
   /** Backgrounds, one CSS colour a token; "" for none. */

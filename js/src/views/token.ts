@@ -1,4 +1,5 @@
 import { computed, effect, signal } from "@preact/signals-core";
+import { choice, type Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
 import { groundOf } from "../drawing/ground";
 import { surface } from "../drawing/surface";
@@ -26,28 +27,27 @@ export const tokenView: View = (container, store) => {
   const across = computed(() => store.items[store.focus.value ? otherOf(here.value) : "to"].value);
 
   const tools = paneHeader(container, "Token");
-  const toggles = (["from", "to"] as const).map((one) => {
-    const button = element(
-      "button",
-      { type: "button" },
-      one === "from" ? "attends to" : "attended from",
-    );
-    button.addEventListener("click", () => {
+  const stops: Stops = [];
+  const sides = choice<Side>(
+    stops,
+    "Direction",
+    [
+      { value: "from", text: "attends to" },
+      { value: "to", text: "attended from" },
+    ],
+    () => here.value,
+    (one) => {
       side.value = one;
-    });
-    return { one, button };
-  });
-  const group = element("div", { role: "group", class: "bl-choice", "aria-label": "Direction" });
-  group.append(...toggles.map(({ button }) => button));
-  tools.append(group);
+    },
+  );
+  tools.append(sides);
 
   const caption = element("p", { class: "bl-caption" });
   const spoken = element("p", { class: "bl-unseen", "aria-live": "polite" });
   const hover = (index: number | null) => {
     store.page.hover.value = index === null ? null : { side: side.peek(), index };
   };
-  const chosen = new RunningText({
-    label: "Text: choose a token",
+  const chosen = new RunningText("Text: choose a token", {
     onHover: hover,
     onPin: (index) => {
       const again = index !== null && store.pin.peek()?.index === index;
@@ -55,7 +55,7 @@ export const tokenView: View = (container, store) => {
     },
   });
   /** Where the two sides are different texts, the shades lie on the other one. */
-  const reached = new RunningText({ label: "The other text", onHover: () => {}, onPin: () => {} });
+  const reached = new RunningText("The other text", null);
   const ranking = new Ranking("Tokens by attention, largest first");
   const more = element("button", {
     type: "button",
@@ -107,7 +107,7 @@ export const tokenView: View = (container, store) => {
     container.dataset.painted = `${nameOf(looked.peek()?.place ?? null)}${now.exact ? "" : " near"}`;
   });
 
-  const stops = [
+  stops.push(
     unlook,
     painter.dispose,
     effect(() => {
@@ -141,11 +141,6 @@ export const tokenView: View = (container, store) => {
       if (pin) chosen.reveal(pin.index);
     }),
     effect(() => {
-      for (const { one, button } of toggles) {
-        button.setAttribute("aria-pressed", String(here.value === one));
-      }
-    }),
-    effect(() => {
       const place = store.focus.value;
       const label = place ? (store.items[place.side].value.label[place.index] ?? "") : "";
       const words = place
@@ -158,7 +153,7 @@ export const tokenView: View = (container, store) => {
       const none = heads.value.length === 0;
       const blank = store.items.from.value.size === 0;
       caption.hidden = blank;
-      group.hidden = blank;
+      sides.hidden = blank;
       empty.hidden = known !== null && !blank;
       list.hidden = below.hidden = !empty.hidden;
       empty.textContent = blank
@@ -180,7 +175,7 @@ export const tokenView: View = (container, store) => {
       say(spoken, `${caption.textContent}: ${best.join(", ")}`);
     }),
     matrixView(matrix, store),
-  ];
+  );
   return () => {
     for (const stop of stops) stop();
     container.replaceChildren();

@@ -1,0 +1,228 @@
+import { afterEach, expect, test } from "vitest";
+import type { ScorePayload } from "../../src/state";
+import { longText, synthetic } from "../../test-support/attention";
+import {
+  eventually,
+  expectAccessible,
+  pixel,
+  point,
+  press,
+  type Shown,
+  show,
+} from "../../test-support/show";
+
+let shown: Shown | undefined;
+
+afterEach(() => {
+  shown?.dispose();
+  shown = undefined;
+});
+
+function grid(options: Parameters<typeof show>[1] = {}): Shown {
+  shown = show(["grid"], options);
+  return shown;
+}
+
+function cell(view: Shown, layer: number, head: number): HTMLElement {
+  return view.find(`[role=gridcell][aria-label="layer ${layer}, head ${head}"]`);
+}
+
+const score: ScorePayload = {
+  name: "steps",
+  title: "Steps taken",
+  unit: "steps",
+  description: "Counted by hand",
+  notable: "high",
+  values: [
+    [0, 1, 2, 3],
+    [4, null, 6, 7],
+    [8, 9, 10, 11],
+  ],
+  low: null,
+  high: null,
+  baseline: 2,
+  support: null,
+};
+
+async function painted(view: Shown, what: string): Promise<HTMLCanvasElement> {
+  await eventually(() => expect(view.find("[role=grid]").dataset.painted).toBe(what));
+  return view.find<HTMLCanvasElement>(".bl-grid-canvas");
+}
+
+/** The colour in the middle of a cell. */
+function colour(view: Shown, layer: number, head: number): number[] {
+  const canvas = view.find<HTMLCanvasElement>(".bl-grid-canvas");
+  const [frame, box] = [canvas, cell(view, layer, head)].map((el) =>
+    el.getBoundingClientRect(),
+  ) as [DOMRect, DOMRect];
+  const x = (box.left + box.width / 2 - frame.left) / frame.width;
+  return pixel(canvas, x, (box.top + box.height / 2 - frame.top) / frame.height);
+}
+
+const sum = (rgb: number[]) => rgb.reduce((a, b) => a + b, 0);
+
+test("every head is a picture of its map", async () => {
+  const view = grid();
+  const canvas = await painted(view, "maps");
+  // head 0 attends to the next token: its diagonal is dark, its corner light
+  const [frame, box] = [canvas, cell(view, 0, 0)].map((el) => el.getBoundingClientRect()) as [
+    DOMRect,
+    DOMRect,
+  ];
+  const at = (column: number, row: number) =>
+    sum(
+      pixel(
+        canvas,
+        (box.left + (box.width * (column + 0.5)) / 19 - frame.left) / frame.width,
+        (box.top + (box.height * (row + 0.5)) / 19 - frame.top) / frame.height,
+      ),
+    );
+  expect(at(10, 9)).toBeLessThan(350);
+  expect(at(3, 15)).toBeGreaterThan(650);
+});
+
+test("a click selects layer and head, a shift-click adds one", async () => {
+  const view = grid();
+  cell(view, 2, 1).click();
+  cell(view, 2, 3).dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }));
+  await eventually(() => expect(view.model.saved).toMatchObject({ layer: 2, heads: [1, 3] }));
+  expect(cell(view, 2, 1).getAttribute("aria-selected")).toBe("true");
+  expect(cell(view, 2, 3).hasAttribute("data-current")).toBe(true);
+});
+
+test("a shift-click on a head that is on switches it off", () => {
+  const view = grid({ traits: { layer: 1, heads: [0, 2] } });
+  cell(view, 1, 2).dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }));
+  expect(view.store.traits.heads.value).toEqual([0]);
+});
+
+test("one tab stop; arrows move it, Enter selects, Shift+Enter adds", () => {
+  const view = grid();
+  const stops = () => view.all("[role=gridcell][tabindex='0']");
+  expect(stops()).toEqual([cell(view, 0, 0)]);
+  stops()[0]!.focus();
+  press(document.activeElement!, "ArrowDown");
+  press(document.activeElement!, "ArrowRight");
+  expect(document.activeElement).toBe(cell(view, 1, 1));
+  expect(stops()).toEqual([cell(view, 1, 1)]);
+  press(document.activeElement!, "Enter");
+  expect(view.store.traits.layer.value).toBe(1);
+  press(document.activeElement!, "End");
+  press(document.activeElement!, "Enter", { shiftKey: true });
+  expect(view.store.traits.heads.value).toEqual([1, 3]);
+  press(document.activeElement!, "ArrowRight");
+  expect(document.activeElement).toBe(cell(view, 1, 3));
+});
+
+test("a score colours the cells, higher is darker, undefined is striped", async () => {
+  const view = grid({ traits: { score } });
+  const canvas = await painted(view, "steps");
+  expect(sum(colour(view, 0, 0))).toBeGreaterThan(sum(colour(view, 0, 3)));
+  expect(sum(colour(view, 0, 3))).toBeGreaterThan(sum(colour(view, 2, 3)));
+  const [frame, box] = [canvas, cell(view, 1, 1)].map((el) => el.getBoundingClientRect()) as [
+    DOMRect,
+    DOMRect,
+  ];
+  const across = Array.from({ length: 16 }, (_, i) =>
+    sum(
+      pixel(
+        canvas,
+        (box.left + 4 + i - frame.left) / frame.width,
+        (box.top + box.height / 2 - frame.top) / frame.height,
+      ),
+    ),
+  );
+  expect(new Set(across).size).toBe(2);
+});
+
+test("the colour bar says numbers, unit and baseline", async () => {
+  const view = grid({ traits: { score } });
+  await painted(view, "steps");
+  expect(view.all(".bl-tick").map((tick) => tick.textContent)).toEqual(["0", "5", "10", "15"]);
+  expect(view.find(".bl-bar-unit").textContent).toBe("steps");
+  expect(view.find(".bl-ramp-mark").title).toBe("baseline 2");
+});
+
+test("a cell says its value and rank when pointed at", () => {
+  const view = grid({ traits: { score } });
+  point(cell(view, 2, 2));
+  expect(view.find(".bl-readout").textContent).toBe("Head 2-2 · Steps taken 10.00 steps (2 of 11)");
+  point(cell(view, 1, 1));
+  expect(view.find(".bl-readout").textContent).toBe("Head 1-1 · Steps taken undefined");
+  expect(view.find(".bl-readout").getAttribute("aria-live")).toBe("polite");
+});
+
+test("the menu lists what the kernel knows and sends the whole score back", async () => {
+  const view = grid({ scores: [score] });
+  const menu = view.find<HTMLSelectElement>("select");
+  await eventually(() =>
+    expect([...menu.options].map((o) => o.text)).toEqual(["attention maps", "Steps taken"]),
+  );
+  menu.value = "steps";
+  menu.dispatchEvent(new Event("change"));
+  await eventually(() => expect(view.model.saved.score).toEqual(score));
+  await painted(view, "steps");
+});
+
+test("the card shows the selected head's scores, and a click on one colours the grid", async () => {
+  const view = grid({ scores: [score], traits: { layer: 2, heads: [0, 1] } });
+  await eventually(() =>
+    expect(view.find("tbody tr").textContent).toBe("Steps taken9.000steps3 of 11"),
+  );
+  view.button("Steps taken").click();
+  await eventually(() => expect(view.model.saved.score).toEqual(score));
+  view.button("show maps").click();
+  await eventually(() => expect(view.model.saved.score).toBe(null));
+  await painted(view, "maps");
+});
+
+test("a text token or name is never markup", async () => {
+  const view = grid({ traits: { score: { ...score, title: "<b>bold</b>" } } });
+  await painted(view, "steps");
+  expect(view.all(".bl-pane b")).toEqual([]);
+  expect(view.find("select option:checked").textContent).toBe("<b>bold</b>");
+});
+
+test("a model of 32 layers and 32 heads fits, all numbers readable", async () => {
+  const attention = synthetic(longText(6), 32, 32);
+  const view = grid({ attention, width: 320 });
+  await painted(view, "maps");
+  expect(view.all("[role=gridcell]")).toHaveLength(1024);
+  expect(view.el.scrollWidth).toBeLessThanOrEqual(320);
+  const labels = view
+    .all("[role=columnheader] > span")
+    .filter((el) => getComputedStyle(el).visibility !== "hidden");
+  expect(labels.length).toBeGreaterThan(3);
+  expect(labels.length).toBeLessThan(17);
+});
+
+test("without a text the grid says so in one sentence", () => {
+  const attention = { ...synthetic(longText(2), 0, 0) };
+  const view = grid({ attention });
+  expect(view.find(".bl-pane > .bl-empty").hidden).toBe(false);
+  expect(view.find("[role=grid]").checkVisibility()).toBe(false);
+});
+
+test("without a kernel the saved score still colours the grid", async () => {
+  const view = grid({ dead: true, traits: { score } });
+  await painted(view, "steps");
+  expect(view.find("tbody tr").textContent).toContain("Steps taken0.000");
+});
+
+for (const background of ["#ffffff", "#16191d"]) {
+  test(`axe finds nothing on ${background}`, async () => {
+    document.body.style.background = background;
+    const view = grid({ scores: [score], traits: { score } });
+    await painted(view, "steps");
+    await expectAccessible(view.find(".bl-pane"));
+    document.body.style.background = "";
+  });
+}
+
+test("a view that goes leaves nothing on the page", async () => {
+  const view = grid();
+  await painted(view, "maps");
+  view.dispose();
+  expect(view.el.childElementCount).toBe(0);
+  shown = undefined;
+});
