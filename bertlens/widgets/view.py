@@ -15,6 +15,7 @@ from bertlens.scores import HeadScores
 
 # maps and text are imported for the requests that they answer.
 from bertlens.widgets import bundle, maps, text, wire  # noqa: F401
+from bertlens.widgets.picture import Picture, picture
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, SelectionTraits
 
 
@@ -71,6 +72,17 @@ class View(SelectionTraits, anywidget.AnyWidget):
             SelectionError: a score is not a HeadScores, or is of another model's shape.
         """
         self.selection.add_scores(scores)
+
+    def static(self) -> Picture:
+        """A still picture of this view as it is now, to display or to keep as an output."""
+        return picture(self.selection, self.views)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None:
+            # Shown where widgets are not: untrusted notebooks, nbconvert.
+            bundle[0]["text/html"] = self.static()._repr_html_()
+        return bundle
 
     def close(self) -> None:
         """Close this view on the page and let go of everything that ties it to its siblings."""

@@ -1,0 +1,86 @@
+"""A still picture of a view, for where no kernel or no widget is."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+
+from bertlens.widgets.picture import grid, head, token
+from bertlens.widgets.picture.drawing import MUTED, Drawing, text, words
+from bertlens.widgets.picture.scene import Scene
+from bertlens.widgets.selection import Selection
+
+LIMIT = 44_000
+"""Most bytes of the SVG, so that as a data URI it stays below 60 kB."""
+
+PANES: dict[str, Callable[[Scene], Drawing]] = {"grid": grid.draw, "token": token.draw}
+"""How each pane is drawn; the head view is drawn last, with the bytes that are left."""
+
+MARGIN = 16
+
+
+class Picture:
+    """A picture that a notebook shows as an output of its own.
+
+    Attributes:
+        svg: the picture.
+        description: what it shows, in words.
+    """
+
+    def __init__(self, svg: str, description: str) -> None:
+        self.svg = svg
+        self.description = description
+
+    def _repr_html_(self) -> str:
+        # An <svg> is stripped from untrusted notebooks; an image with its data inside is not.
+        data = base64.b64encode(self.svg.encode()).decode()
+        return (
+            f'<img alt="{words(self.description)}" style="max-width:100%" '
+            f'src="data:image/svg+xml;base64,{data}">'
+        )
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.description}>"
+
+
+def picture(selection: Selection, views: Sequence[str]) -> Picture:
+    """The panes of a view as they are now; panes that cannot be drawn still are left out."""
+    scene = Scene.of(selection)
+    drawn = {name: PANES[name](scene) for name in views if name in PANES}
+    title = _title(selection)
+    if "head" in views:
+        spent = len(title.encode()) + sum(len(d.body.encode()) for d in drawn.values())
+        drawn["head"] = head.draw(scene, LIMIT - spent - 1000)
+    panes = [drawn[name] for name in views if name in drawn]
+    width = sum(pane.width for pane in panes) + 2 * MARGIN * max(1, len(panes))
+    height = max((pane.height for pane in panes), default=0) + 28 + 2 * MARGIN
+    x = MARGIN
+    body = []
+    for pane in panes:
+        body.append(f'<g transform="translate({x} {MARGIN + 28})">{pane.body}</g>')
+        x += pane.width + 2 * MARGIN
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="system-ui,sans-serif" font-size="13" '
+        f'fill="#1b1f27"><rect width="100%" height="100%" rx="8" fill="#fff"/>'
+        f'<g transform="translate({MARGIN} {MARGIN + 10})">{title}</g>{"".join(body)}</svg>'
+    )
+    return Picture(svg, _description(scene))
+
+
+def _title(selection: Selection) -> str:
+    attention = selection.attention
+    size = f"{attention.n_layers}×{attention.n_heads} · {len(attention.tokens)} tokens"
+    texts = " / ".join(t for t in (selection.text, selection.text_pair) if t)
+    shown = texts if len(texts) <= 80 else texts[:79] + "…"
+    about = f"{attention.model_name} · {size}" if attention.model_name else size
+    return text(0, 0, f'{words(shown)} <tspan fill="{MUTED}">  {words(about)}</tspan>')
+
+
+def _description(scene: Scene) -> str:
+    heads = ", ".join(map(str, scene.heads)) or "none"
+    text = " ".join(scene.attention.text.split())
+    return (
+        f"Attention of {scene.attention.model_name or 'a model'}, layer {scene.layer}, "
+        f"heads {heads}, over “{text if len(text) <= 60 else text[:59] + '…'}”"
+    )
