@@ -2,7 +2,7 @@
  * A plain page with the widget on a fake kernel, for screenshots and benchmarks. What it shows is in its address:
  * `text` (store, chinese, arabic, emoji) or `n` (tokens of a long text), `layers`, `heads`, `on` (all, or 0,8),
  * `layer`, `token`, `views` (head,token), `theme`, `width`, `delay`, `dead`. A script before this one may set
- * `bertlensAttention`, the attention of a real text.
+ * `bertlensAttention`, the attention of a real text, coded as on the wire (base64).
  */
 
 import widget from "../src/index";
@@ -13,7 +13,7 @@ import { arabic, chinese, emoji } from "./texts";
 
 declare global {
   var bertlensAttention:
-    | { nLayers: number; nHeads: number; weights: string; tokens: Attention["tokens"] }
+    | { nLayers: number; nHeads: number; codes: string; tokens: Attention["tokens"] }
     | undefined;
   var bertlensModel: FakeModel;
 }
@@ -69,6 +69,9 @@ function text(): Attention["tokens"] {
 function given(): Attention | null {
   const found = globalThis.bertlensAttention;
   if (!found) return null;
-  const bytes = Uint8Array.from(atob(found.weights), (char) => char.charCodeAt(0));
-  return { ...found, weights: new Float32Array(bytes.buffer) };
+  const { codes, ...rest } = found;
+  const coded = atob(codes);
+  const weights = new Float32Array(coded.length);
+  for (let i = 0; i < coded.length; i++) weights[i] = (coded.charCodeAt(i) / 255) ** 2;
+  return { ...rest, weights };
 }

@@ -12,6 +12,7 @@ export class Raster {
   #plane = new Float32Array(0);
   #mixed = new Float32Array(0);
   #image: ImageData | null = null;
+  #crowd = 1;
 
   /**
    * An image of `lines`, `width` x `height` pixels for a canvas of `scale` pixels a CSS pixel across
@@ -29,6 +30,7 @@ export class Raster {
     const curve = heights(width);
     const slopes = slopesOf(curve);
     this.#mixed.fill(0);
+    this.#crowd = crowding(lines.count);
     for (const [head, color] of colors.entries()) {
       let any = false;
       for (let i = 0; i < lines.count; i++) {
@@ -64,8 +66,8 @@ export class Raster {
   ): void {
     const [first, last] = crossing(curve, start, end, this.#height);
     const rise = end - start;
-    const depth = -Math.log(1 - opacityOf(weight));
-    const thick = widthOf(weight) * scale;
+    const depth = -Math.log(1 - opacityOf(weight)) * this.#crowd;
+    const thick = widthOf(weight) * scale * (0.4 + 0.6 * this.#crowd);
     // A strong line is filled over its whole width, a weak one is two pixels of haze in each column.
     if (weight >= STRONG) this.#thick(curve, slopes, start, rise, depth, thick, first, last);
     else this.#thin(curve, start, rise, depth * Math.min(1, thick), first, last);
@@ -106,13 +108,17 @@ export class Raster {
     const plane = this.#plane;
     const width = this.#width;
     const height = this.#height;
+    const crowd = this.#crowd;
+    const flat = thick < 1 ? depth * thick : depth;
     for (let x = first; x < last; x++) {
       const slope = rise * slopes[x]!;
-      const half = Math.max(0.5, (thick / 2) * Math.sqrt(1 + slope * slope));
+      const stretch = Math.sqrt(1 + slope * slope);
+      const half = Math.max(0.5, (thick / 2) * stretch);
       const y = start + rise * curve[x]!;
       const upper = Math.max(0, y - half);
       const lower = Math.min(height, y + half);
-      const share = thick < 1 ? depth * thick : depth;
+      // Among few a steep line is as dark as a level one; in a crowd it is only as dark as its ink allows.
+      const share = flat * (crowd + (1 - crowd) / stretch);
       for (let row = Math.floor(upper); row < lower; row++) {
         const cover = Math.min(row + 1, lower) - Math.max(row, upper);
         plane[(row + 1) * width + x]! += share * cover;
@@ -152,6 +158,11 @@ export class Raster {
     }
     return image;
   }
+}
+
+/** How much of its depth a line keeps among many, 1 for the first thousand: a crowd must not become a wall. */
+function crowding(lines: number): number {
+  return Math.max(0.22, Math.min(1, Math.sqrt(1_000 / lines)));
 }
 
 /** From this weight on a line is filled over its width. */
