@@ -4,7 +4,7 @@ import type { Rgb } from "./palette";
 /**
  * Draws thousands of lines without a path object: a line crosses each pixel column once, so it adds its
  * depth to a few pixels of each column of a plane. One plane a head; planes are mixed into one image
- * whose opacity is 1 - exp(-depth), so that weak lines add up to a haze and never to a wall.
+ * whose opacity grows with depth ever more slowly, so that weak lines add up to a haze and never to a wall.
  */
 export class Raster {
   #width = 0;
@@ -145,6 +145,7 @@ export class Raster {
     const image = this.#image!;
     const { data } = image;
     const mixed = this.#mixed;
+    const opacity = opacities(this.#crowd);
     for (let at = 0; at < data.length; at += 4) {
       const depth = mixed[at + 3]!;
       if (depth === 0) {
@@ -154,7 +155,7 @@ export class Raster {
       data[at] = mixed[at]! / depth;
       data[at + 1] = mixed[at + 1]! / depth;
       data[at + 2] = mixed[at + 2]! / depth;
-      data[at + 3] = opacities[Math.min(LAST, (depth * STEPS) | 0)]!;
+      data[at + 3] = opacity[Math.min(LAST, (depth * STEPS) | 0)]!;
     }
     return image;
   }
@@ -168,13 +169,18 @@ function crowding(lines: number): number {
 /** From this weight on a line is filled over its width. */
 const STRONG = 0.12;
 
-/** 255 * (1 - exp(-depth)), in steps fine enough for a byte. */
+/** Steps of depth that are told apart, up to a depth of 6. */
 const STEPS = 256;
 const LAST = 6 * STEPS - 1;
-const opacities = Uint8ClampedArray.from(
-  { length: LAST + 1 },
-  (_, i) => 255 * (1 - Math.exp(-(i + 0.5) / STEPS)),
-);
+
+/** Opacity, 0 to 255, of each step of depth; the darkest a crowd may get is well short of a wall. */
+function opacities(crowd: number): Uint8ClampedArray {
+  const most = 0.4 + 0.6 * crowd;
+  return Uint8ClampedArray.from(
+    { length: LAST + 1 },
+    (_, i) => 255 * most * (1 - Math.exp(-(i + 0.5) / STEPS / most)),
+  );
+}
 
 function slopesOf(curve: Float32Array): Float32Array {
   const last = curve.length - 1;
