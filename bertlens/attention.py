@@ -14,7 +14,7 @@ from bertlens.encoding import Token, Word
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
-    from bertlens.scores import ScoreTable
+    from bertlens.text_scores import TextScores
     from bertlens.widgets.explorer import Explorer
 
 Weights = NDArray[np.float32]
@@ -78,9 +78,10 @@ class Pooled:
 
     def __init__(self, source: Source, rows: Sequence[Word], columns: Sequence[Word]) -> None:
         self._source = source
-        self._mean = _membership(rows)
-        self._mean /= self._mean.sum(1, keepdims=True)
-        self._sum = _membership(columns).T
+        self._rows = _places(rows)
+        self._columns = _places(columns)
+        counts = np.array([len(word.tokens) for word in rows], np.float32)
+        self._row_counts = counts[:, None]
 
     @property
     def n_layers(self) -> int:
@@ -95,18 +96,33 @@ class Pooled:
         return self._source.holds_tensors
 
     def layer(self, layer: int) -> Weights:
-        return self._mean @ self._source.layer(layer) @ self._sum
+        # Most words are one token: take those, then add what the others have beside.
+        weights = self._source.layer(layer)
+        (words, tokens), *more = self._columns
+        to_words = np.take(weights, tokens, axis=-1)
+        for words, tokens in more:
+            to_words[..., words] += weights[..., tokens]
+        (words, tokens), *more = self._rows
+        pooled = to_words[..., tokens, :]
+        for words, tokens in more:
+            pooled[..., words, :] += to_words[..., tokens, :]
+        pooled /= self._row_counts
+        return pooled
 
     def close(self) -> None:
         self._source.close()
 
 
-def _membership(words: Sequence[Word]) -> Weights:
-    n_tokens = 1 + max(token for word in words for token in word.tokens)
-    belongs = np.zeros((len(words), n_tokens), np.float32)
-    for i, word in enumerate(words):
-        belongs[i, list(word.tokens)] = 1
-    return belongs
+def _places(words: Sequence[Word]) -> list[tuple[list[int], list[int]]]:
+    """Words and their first tokens, then the words that have a second and it, and so on."""
+    most = max(len(word.tokens) for word in words)
+    return [
+        (
+            [i for i, word in enumerate(words) if len(word.tokens) > place],
+            [word.tokens[place] for word in words if len(word.tokens) > place],
+        )
+        for place in range(most)
+    ]
 
 
 class Attention:
@@ -235,11 +251,11 @@ class Attention:
         return made
 
     @cached_property
-    def scores(self) -> ScoreTable:
-        """Scores of every head on this text, by name: see bertlens.patterns."""
-        from bertlens.patterns import text_scores
+    def scores(self) -> TextScores:
+        """Scores of every head on this text, by name: see bertlens.surface."""
+        from bertlens.text_scores import TextScores
 
-        return text_scores(self)
+        return TextScores(self)
 
     def explore(self, **traits: Any) -> Explorer:
         """The widget: layer grid, head view and token view, linked.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
@@ -28,8 +29,9 @@ Text: TypeAlias = str | tuple[Any, ...] | list[str] | Encoding
 WINDOW = 32
 """So many batches' worth of texts are tokenized ahead, so that texts of one length meet."""
 
-MOST_WEIGHTS = 2**25
-"""A batch's weights of one layer hold at most so many numbers (128 MB of float32)."""
+MOST_WEIGHTS = 2**23
+"""A batch's weights of one layer hold at most so many numbers (32 MB of float32) on a CPU, and
+eight times as many elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -201,30 +203,37 @@ def batches(
 
     Texts are taken from a window ahead, the longest of it first, and counted in `coverage`.
     """
+    size = window_size(lens, batch_size) // WINDOW
+    heads = max(1, getattr(lens.model.config, "num_attention_heads", 1))
+    source = enumerate(texts)
+    while window := list(islice(source, WINDOW * size)):
+        found = list(encoded(lens, window, coverage, text_of=text_of, truncate=truncate))
+        yield from _cut(lens, found, size, heads)
+
+
+def window_size(lens: Lens, batch_size: int | None) -> int:
+    """How many texts are read ahead; a corpus cut at its multiples gives the same batches.
+
+    Raises:
+        ValueError: a batch size below 1.
+    """
     if batch_size is None:
         batch_size = 8 if lens.device.type == "cpu" else 32
     if batch_size < 1:
         raise ValueError(f"The batch size must be at least 1, not {batch_size}.")
-    heads = max(1, getattr(lens.model.config, "num_attention_heads", 1))
-    window: list[tuple[int, Any, Encoding]] = []
-    for read in encoded(lens, texts, coverage, text_of=text_of, truncate=truncate):
-        window.append(read)
-        if len(window) == WINDOW * batch_size:
-            yield from _cut(lens, window, batch_size, heads)
-            window = []
-    yield from _cut(lens, window, batch_size, heads)
+    return WINDOW * batch_size
 
 
 def encoded(
     lens: Lens,
-    texts: Iterable[Any],
+    texts: Iterable[tuple[int, Any]],
     coverage: Coverage,
     *,
     text_of: Callable[[Any], Text] = lambda item: item,
     truncate: bool = True,
 ) -> Iterator[tuple[int, Any, Encoding]]:
-    """(place, item, tokens) of every text that can be run, one at a time."""
-    for index, item in enumerate(texts):
+    """(place, item, tokens) of every (place, item) that can be run, one at a time."""
+    for index, item in texts:
         coverage.texts += 1
         try:
             yield index, item, encode_item(lens, text_of(item))
@@ -297,10 +306,11 @@ def _cut(
 ) -> Iterator[tuple[Batch, dict[str, Tensor]]]:
     # The longest first: a batch that does not fit in memory shows at once, not after an hour.
     window.sort(key=lambda read: -len(read[2]))
+    most = MOST_WEIGHTS if lens.device.type == "cpu" else 8 * MOST_WEIGHTS
     start = 0
     while start < len(window):
         longest = len(window[start][2])
-        fits = max(1, min(batch_size, MOST_WEIGHTS // (heads * longest**2)))
+        fits = max(1, min(batch_size, most // (heads * longest**2)))
         indices, items, encodings = zip(*window[start : start + fits], strict=True)
         inputs, mask = collate(lens, encodings)
         yield Batch(items, indices, encodings, mask), inputs

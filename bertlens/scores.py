@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from bertlens.errors import require
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Notable = Literal["high", "low"]
 
@@ -38,6 +39,7 @@ class HeadScores:
         support: how many observations are behind each value, [layer, head], or None.
         low, high: a 95% interval, [layer, head], or None.
         baseline: the value to compare with, or None.
+        categories: where a value stands for a name, the names by value; else empty.
     """
 
     name: str
@@ -49,6 +51,7 @@ class HeadScores:
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     baseline: float | None = None
+    categories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         values = _matrix(self.values, "values")
@@ -69,6 +72,18 @@ class HeadScores:
     @property
     def n_heads(self) -> int:
         return int(self.values.shape[1])
+
+    @property
+    def labels(self) -> NDArray[np.str_]:
+        """Each head's category, [layer, head]; "" where the value is undefined.
+
+        Raises:
+            ValueError: this score has no categories.
+        """
+        if not self.categories:
+            raise ValueError(f"The values of '{self.name}' are numbers, not categories.")
+        known = np.nan_to_num(self.values, nan=-1).astype(int)
+        return np.array(("", *self.categories))[known + 1]
 
     def ranked(self) -> list[Best]:
         """Every head with a defined value, the most notable first.
@@ -110,7 +125,23 @@ class HeadScores:
             array = getattr(self, part)
             if array is not None:
                 columns[part] = array.ravel()
+        if self.categories:
+            columns["label"] = self.labels.ravel()
         return pd.DataFrame(columns)
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Each head's value by layer as points, with the layer's mean as a line (Figures 2 to 4).
+
+        Args:
+            ax: matplotlib axes to draw into; new ones by default. Restyle what comes back freely.
+            style: passed to the points, such as color or s.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        from bertlens.figures import by_layer
+
+        return by_layer(self, ax, **style)
 
     def __repr__(self) -> str:
         shape = f"{self.n_layers} layers x {self.n_heads} heads"
@@ -139,6 +170,23 @@ class ScoreTable(Mapping[str, HeadScores]):
 
     def __len__(self) -> int:
         return len(self._scores)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas table with one row a head: layer, head, and a column for each score.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        require("pandas", "analysis")
+        import pandas as pd
+
+        if not self._scores:
+            return pd.DataFrame({"layer": [], "head": []})
+        layers, heads = np.indices(next(iter(self._scores.values())).values.shape)
+        columns = {"layer": layers.ravel(), "head": heads.ravel()}
+        for name, score in self._scores.items():
+            columns[name] = (score.labels if score.categories else score.values).ravel()
+        return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
         lines = "\n  ".join(repr(score) for score in self.values())

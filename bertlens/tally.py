@@ -1,0 +1,197 @@
+"""Sums over texts from which scores and their intervals are made; tallies of parts add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bertlens import patterns
+from bertlens.kinds import Kinds, kinds_of
+from bertlens.measures import Measurement
+from bertlens.scores import HeadScores
+from bertlens.surface import BEHAVIOUR, NAMED_BY, Pattern
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from bertlens.corpus import Batch
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What was counted of some patterns; nothing in it grows with the number of texts.
+
+    Attributes:
+        patterns: what is measured.
+        layers: for each layer, float64 [2, pattern, head]: sums of the texts' values, and of
+            their squares.
+        texts: float64 [2, pattern]: how many texts the pattern applies to, and the sum of the
+            values of even attention on these.
+    """
+
+    patterns: tuple[Pattern, ...]
+    layers: tuple[Numbers, ...] = ()
+    texts: Numbers | None = None
+
+    def merged(self, other: Tally) -> Tally:
+        """Both together; neither is changed.
+
+        Raises:
+            ValueError: they count different patterns, or heads of models of different shapes.
+        """
+        if self.patterns != other.patterns:
+            raise ValueError("Only tallies of the same patterns can be merged.")
+        if other.texts is None:
+            return self
+        if self.texts is None:
+            return other
+        if [part.shape for part in self.layers] != [part.shape for part in other.layers]:
+            raise ValueError("Only tallies of models with the same layers and heads can be merged.")
+        layers = tuple(a + b for a, b in zip(self.layers, other.layers, strict=True))
+        return Tally(self.patterns, layers, self.texts + other.texts)
+
+    def scores(self) -> dict[str, HeadScores]:
+        """The mean over texts of every pattern, with a 95% interval (Student's t over texts)."""
+        if self.texts is None:
+            return {}
+        heads = max(part.shape[-1] for part in self.layers)
+        sums = np.full((2, len(self.patterns), len(self.layers), heads), np.nan)
+        for layer, part in enumerate(self.layers):
+            sums[:, :, layer, : part.shape[-1]] = part
+        made = {}
+        for i, pattern in enumerate(self.patterns):
+            count, even = self.texts[:, i]
+            shape = sums.shape[2:]
+            mean = sums[0, i] / count if count else np.full(shape, np.nan)
+            low = high = None
+            if count > 1:
+                variance = np.maximum(sums[1, i] - count * mean**2, 0) / (count - 1)
+                half = student(int(count) - 1) * np.sqrt(variance / count)
+                low, high = mean - half, mean + half
+            made[pattern.name] = HeadScores(
+                pattern.name,
+                mean,
+                unit=pattern.unit,
+                description=pattern.description,
+                notable=pattern.notable,
+                support=np.full(shape, count),
+                low=low,
+                high=high,
+                baseline=even / count if count else None,
+            )
+        if all(name in made for name in NAMED_BY):
+            made[BEHAVIOUR] = behaviour({name: made[name] for name in NAMED_BY})
+        return made
+
+
+def behaviour(scores: dict[str, HeadScores]) -> HeadScores:
+    """The behaviour of section 6 as a score: a value is an index into its `categories`."""
+    labels = patterns.behaviours({name: score.values for name, score in scores.items()})
+    numbers = np.zeros(labels.shape)
+    for number, label in enumerate(patterns.BEHAVIOURS):
+        numbers[labels == label] = number
+    undefined = np.isnan(scores["entropy"].values)
+    return HeadScores(
+        BEHAVIOUR,
+        np.where(undefined, np.nan, numbers),
+        description="What the head mostly does: broad above 3.8 nats of entropy, next or previous "
+        "above 0.5, [CLS], [SEP] or punctuation above 0.6.",
+        support=scores["entropy"].support,
+        categories=patterns.BEHAVIOURS,
+    )
+
+
+class Counter:
+    """Counts patterns batch by batch; `visit` and `commit` go to `corpus.sweep`.
+
+    A batch enters the tally whole, in one assignment, so an interrupt leaves none half counted.
+
+    Attributes:
+        tally: what was counted so far.
+    """
+
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase | None, chosen: Collection[Pattern]
+    ) -> None:
+        self._tokenizer = tokenizer
+        self.tally = Tally(tuple(chosen))
+        self._measurement: Measurement | None = None
+        self._even: Tensor | None = None
+        self._values: list[Tensor] = []
+
+    def visit(self, layer: int, weights: Tensor, batch: Batch) -> None:
+        """Measure a layer's weights [text, head, from, to]."""
+        if layer == 0 or self._measurement is None:
+            self._values = []
+            kinds = [kinds_of(encoding.tokens, self._tokenizer) for encoding in batch.encodings]
+            self._start(kinds, None, weights)
+        assert self._measurement is not None
+        self._values.append(self._measurement(weights))
+
+    def commit(self, batch: Batch) -> None:
+        """Add the batch that was visited."""
+        self.tally = self.tally.merged(self._counted())
+
+    def _start(self, rows: list[Kinds], columns: list[Kinds] | None, weights: Tensor) -> None:
+        measures = list(dict.fromkeys(pattern.measure for pattern in self.tally.patterns))
+        shape = (int(weights.shape[-2]), int(weights.shape[-1]))
+        self._measurement = Measurement(measures, rows, columns, shape, weights.device)
+        n = min(len(rows[0]), shape[1])
+        causal = columns is None and n > 1 and not bool(weights[0, :, :n, :n].triu(1).any())
+        self._even = self._measurement.uniform(causal)
+
+    def _counted(self) -> Tally:
+        measurement, even = self._measurement, self._even
+        assert measurement is not None
+        assert even is not None
+        measures = list(dict.fromkeys(pattern.measure for pattern in self.tally.patterns))
+        order = [measures.index(pattern.measure) for pattern in self.tally.patterns]
+        layers = []
+        for values in self._values:
+            counted = values.cpu().double().numpy()[order]
+            layers.append(np.stack([counted.sum(1), (counted**2).sum(1)]))
+        applies = measurement.applies[order].sum(1)
+        texts = np.stack([applies, even.cpu().double().numpy()[order].sum(1)])
+        self._measurement = self._even = None
+        self._values = []
+        return Tally(self.tally.patterns, tuple(layers), texts)
+
+    def count(
+        self, rows: Kinds, columns: Kinds | None, layers: Iterable[NDArray[np.float32]]
+    ) -> None:
+        """Count one text whose maps [head, from, to] are there already."""
+        for i, layer in enumerate(layers):
+            weights = torch.tensor(layer)[None]
+            if i == 0:
+                self._start([rows], None if columns is None else [columns], weights)
+            assert self._measurement is not None
+            self._values.append(self._measurement(weights))
+        self.tally = self.tally.merged(self._counted())
+
+
+def student(freedom: int) -> float:
+    """Student's t that leaves 2.5% on either side, by its expansion around the normal quantile.
+
+    Abramowitz & Stegun 26.7.5; below four degrees of freedom, where that is off, the known values.
+    """
+    known = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305}
+    if freedom in known:
+        return known[freedom]
+    z = 1.959963984540054
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return math.fsum(term / freedom**i for i, term in enumerate(terms))
