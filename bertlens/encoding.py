@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -155,16 +156,26 @@ def _joined(text: str | Sequence[str]) -> str:
     return text if isinstance(text, str) else " ".join(text)
 
 
+_spaced: weakref.WeakKeyDictionary[Any, tuple[int, Any]] = weakref.WeakKeyDictionary()
+
+
 def _for_words(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     """A tokenizer that takes pre-split words: byte-level BPE needs a space before each."""
-    if getattr(tokenizer, "add_prefix_space", None) is False:
+    if getattr(tokenizer, "add_prefix_space", None) is not False:
+        return tokenizer
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None and not hasattr(backend.pre_tokenizer, "add_prefix_space"):
+        return tokenizer
+    # Copying a vocabulary takes longer than tokenizing a sentence: once for each tokenizer, and
+    # again when tokens were added to it.
+    size, own = _spaced.get(tokenizer, (None, None))
+    if own is None or size != len(tokenizer):
         own = copy.deepcopy(tokenizer)
         own.add_prefix_space = True
-        backend = getattr(own, "backend_tokenizer", None)
-        if backend is not None and hasattr(backend.pre_tokenizer, "add_prefix_space"):
-            backend.pre_tokenizer.add_prefix_space = True
-        return own
-    return tokenizer
+        if backend is not None:
+            own.backend_tokenizer.pre_tokenizer.add_prefix_space = True
+        _spaced[tokenizer] = (len(tokenizer), own)
+    return own
 
 
 class _Reading:
