@@ -1,12 +1,13 @@
 import { batch, computed, effect, signal } from "@preact/signals-core";
 import { paneHeader } from "../app/pane";
+import { cutCorners, paintMaps, paintValues } from "../drawing/cells";
 import { groundOf } from "../drawing/ground";
-import { type Box, paintCell, paintHatch, paintMap } from "../drawing/heatmap";
-import { linearScale, ramp, type Scale, weightScale } from "../drawing/ramp";
+import { linearScale, ramp, weightScale } from "../drawing/ramp";
 import { surface } from "../drawing/surface";
-import type { ScorePayload, Thumbnails, View } from "../state";
+import type { View } from "../state";
 import { colourBar } from "./bar";
 import { cardView } from "./card";
+import { copyButton, table } from "./copy";
 import { element, say } from "./element";
 import { headName, knownScores, scoreTitle, scoreWords } from "./words";
 
@@ -24,7 +25,17 @@ export const gridView: View = (container, store) => {
     class: "bl-menu",
     "aria-label": "What the grid shows",
   });
-  tools.append(element("span", { class: "bl-chooser" }, chooser));
+  const copying = copyButton("Copy the numbers of the grid", () => {
+    const shown = score.peek();
+    if (!shown) return "";
+    const line = (values: (number | null)[], l: number) => [
+      String(l),
+      ...values.map((v) => String(v ?? "")),
+    ];
+    const first = [scoreTitle(shown), ...columns.map((_, head) => String(head))];
+    return table([first, ...shown.values.map(line)]);
+  });
+  tools.append(copying, element("span", { class: "bl-chooser" }, chooser));
   const canvas = element("canvas", { class: "bl-grid-canvas", "aria-hidden": true });
   const grid = element("div", {
     role: "grid",
@@ -163,10 +174,10 @@ export const gridView: View = (container, store) => {
     const image = context.createImageData(canvas.width, canvas.height);
     const colours = ramp(dark.peek());
     const { score, scale, thumbnails } = picture.peek();
-    if (score) paintScore(image, boxes, score, scale, colours, edge(5));
-    else if (thumbnails) paintThumbnails(image, boxes, thumbnails, colours);
+    if (score) paintValues(image, boxes, columns.length, score.values, scale, colours, edge(5));
+    else if (thumbnails) paintMaps(image, boxes, thumbnails, colours);
     context.putImageData(image, 0, 0);
-    round(context, boxes, edge(2));
+    cutCorners(context, boxes, edge(2));
     if (score || thumbnails) grid.dataset.painted = score ? score.name : "maps";
     else delete grid.dataset.painted;
   });
@@ -197,7 +208,7 @@ export const gridView: View = (container, store) => {
         cell.setAttribute("aria-selected", String(on.has(index)));
         cell.toggleAttribute("data-current", on.has(index) && index === selected);
       }
-      if (!grid.contains(grid.ownerDocument.activeElement)) rove(selected, false);
+      if (!grid.matches(":focus-within")) rove(selected, false);
     }),
     effect(() => {
       const { thumbnails, score } = picture.value;
@@ -217,6 +228,7 @@ export const gridView: View = (container, store) => {
     }),
     effect(() => {
       const own = score.value;
+      copying.hidden = own === null;
       const options = knownScores(store).map((known) => ({
         value: known.name,
         text: scoreTitle(known),
@@ -258,45 +270,6 @@ export function step(key: string, index: number, columns: number, size: number):
   const next = moves[key];
   if (next === undefined) return null;
   return next < 0 || next >= size ? index : next;
-}
-
-function paintScore(
-  image: ImageData,
-  boxes: Box[],
-  score: ScorePayload,
-  scale: Scale | null,
-  colours: Uint32Array,
-  pitch: number,
-): void {
-  const values = score.values.flat();
-  for (const [i, box] of boxes.entries()) {
-    const value = values[i] ?? null;
-    if (scale && value !== null && !Number.isNaN(value)) {
-      paintCell(image, box, colours[Math.round(255 * scale.at(value))]!);
-    } else paintHatch(image, box, colours[8]!, colours[90]!, Math.max(3, pitch));
-  }
-}
-
-function paintThumbnails(
-  image: ImageData,
-  boxes: Box[],
-  thumbnails: Thumbnails,
-  colours: Uint32Array,
-): void {
-  const { data, rows, columns } = thumbnails;
-  for (const [i, box] of boxes.entries()) {
-    paintMap(image, box, data, rows, columns, colours, i * rows * columns);
-  }
-}
-
-/** Cuts the corners of cells, which ImageData has none of. */
-function round(context: CanvasRenderingContext2D, boxes: Box[], radius: number): void {
-  context.globalCompositeOperation = "destination-in";
-  context.beginPath();
-  for (const { x, y, width, height } of boxes) {
-    context.roundRect(x, y, width, height, Math.min(radius, width / 6));
-  }
-  context.fill();
 }
 
 /** Of column numbers that would run into each other, keeps every second, fourth, eighth... */

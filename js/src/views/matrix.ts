@@ -105,20 +105,26 @@ export const matrixView: View = (container, store) => {
     event.stopPropagation();
   });
 
+  /** While another map is on its way the last one stays, dimmed. */
+  const shown = signal(false);
+
   const painter = surface(plot, (ratio) => {
     const map = drawn.peek();
+    plot.toggleAttribute("data-waiting", map === null);
+    if (!map) {
+      delete plot.dataset.painted;
+      return;
+    }
     const box = plot.getBoundingClientRect();
     canvas.width = Math.round(box.width * ratio);
     canvas.height = Math.round(box.height * ratio);
     const context = canvas.getContext("2d");
-    if (!map || !context || canvas.width === 0 || canvas.height === 0) {
-      delete plot.dataset.painted;
-      return;
-    }
+    if (!context || canvas.width === 0 || canvas.height === 0) return;
     const image = context.createImageData(canvas.width, canvas.height);
     const whole = { x: 0, y: 0, width: image.width, height: image.height };
     paintMap(image, whole, map.codes, map.rows, map.columns, ramp(dark.peek()));
     context.putImageData(image, 0, 0);
+    shown.value = true;
     plot.dataset.painted = `${layer.peek()}-${store.selected.peek()}`;
   });
 
@@ -161,12 +167,12 @@ export const matrixView: View = (container, store) => {
       const { rows, columns } = size.value;
       title.textContent = head === null ? "Matrix" : headName(layer.value, head);
       const blank = head === null || rows * columns === 0;
-      const waiting = !blank && drawn.value === null;
-      empty.hidden = !blank && !waiting;
+      const silent = store.kernel.value === "silent";
+      empty.hidden = !blank && (drawn.value !== null || (shown.value && !silent));
       plot.hidden = readout.hidden = axes.hidden = !empty.hidden;
       empty.textContent = blank
         ? "Switch a head on to see its whole matrix."
-        : store.kernel.value === "silent"
+        : silent
           ? "The matrix comes with a running kernel."
           : "The matrix is on its way.";
       plot.setAttribute(

@@ -105,7 +105,7 @@ export class RunningText {
     const pin = pinned === null ? undefined : this.#tokens[pinned];
     pin?.setAttribute("data-pinned", "");
     pin?.setAttribute("aria-selected", "true");
-    if (pinned !== null && !this.element.contains(this.#active())) this.#rove(pinned, false);
+    if (pinned !== null && !this.element.matches(":focus-within")) this.#rove(pinned, false);
     if (pointed !== null) this.#tokens[pointed]?.setAttribute("data-pointed", "");
   }
 
@@ -117,11 +117,6 @@ export class RunningText {
     const frame = this.element.getBoundingClientRect();
     if (own.top < frame.top) this.element.scrollTop += own.top - frame.top - 4;
     else if (own.bottom > frame.bottom) this.element.scrollTop += own.bottom - frame.bottom + 4;
-  }
-
-  #active(): Element | null {
-    const root = this.element.getRootNode();
-    return root instanceof ShadowRoot || root instanceof Document ? root.activeElement : null;
   }
 
   #next(key: string, index: number): number | null {

@@ -91,19 +91,24 @@ export const tokenView: View = (container, store) => {
     return { ...now, labels: across.value.label, order: order(now.mean, hidden()) };
   });
 
+  /** While other weights are on their way the last ones stay, dimmed: nothing jumps. */
+  const shown = signal(false);
+
   const painter = surface(container, () => {
     const now = ranked.peek();
     const night = dark.peek();
     const target = crossed.peek() ? reached : chosen;
     const other = crossed.peek() ? chosen : reached;
-    other.shade([]);
+    container.toggleAttribute("data-waiting", now === null);
     if (!now) {
-      target.shade([]);
+      if (heads.peek().length === 0) target.shade([]);
       delete container.dataset.painted;
       return;
     }
+    other.shade([]);
     target.shade(shades(now, night));
     ranking.show(now, many.peek() ? MANY : FEW, night);
+    shown.value = true;
     container.dataset.painted = `${nameOf(looked.peek()?.place ?? null)}${now.exact ? "" : " near"}`;
   });
 
@@ -154,13 +159,14 @@ export const tokenView: View = (container, store) => {
       const blank = store.items.from.value.size === 0;
       caption.hidden = blank;
       sides.hidden = blank;
-      empty.hidden = known !== null && !blank;
+      const silent = store.kernel.value === "silent";
+      empty.hidden = !blank && !none && (known !== null || (shown.value && !silent));
       list.hidden = below.hidden = !empty.hidden;
       empty.textContent = blank
         ? "No text yet: type one to see where its tokens look."
         : none
           ? "Switch a head on to see where its attention goes."
-          : store.kernel.value === "silent"
+          : silent
             ? "Weights come with a running kernel."
             : "Weights are on their way.";
       const longer = (known?.order.length ?? 0) > FEW;

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { ScorePayload } from "../../src/state";
 import { longText, synthetic } from "../../test-support/attention";
 import {
@@ -174,6 +174,19 @@ test("the card shows the selected head's scores, and a click on one colours the 
   view.button("show maps").click();
   await eventually(() => expect(view.model.saved.score).toBe(null));
   await painted(view, "maps");
+});
+
+test("the numbers of the grid are copied as a table", async () => {
+  const write = vi.spyOn(navigator.clipboard, "writeText").mockResolvedValue();
+  const view = grid({ traits: { score } });
+  view.find("[aria-label='Copy the numbers of the grid']").click();
+  await eventually(() => expect(write).toHaveBeenCalled());
+  expect(write.mock.calls[0]![0].split("\n").slice(0, 3)).toEqual([
+    "Steps taken\t0\t1\t2\t3",
+    "0\t0\t1\t2\t3",
+    "1\t4\t\t6\t7",
+  ]);
+  write.mockRestore();
 });
 
 test("a text token or name is never markup", async () => {

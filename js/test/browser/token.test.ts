@@ -197,6 +197,28 @@ test("all weights are copied as a table", async () => {
   write.mockRestore();
 });
 
+test("on the way to another layer the last numbers stay, dimmed", async () => {
+  const view = token({ traits: { token: 13 } });
+  await painted(view, "from 13");
+  view.model.dead = true;
+  view.store.traits.layer.value = 1;
+  await eventually(() => expect(pane(view).hasAttribute("data-waiting")).toBe(true));
+  expect(ranks(view)[0]).toEqual(["fresh", next]);
+  expect(pane(view).dataset.painted).toBeUndefined();
+});
+
+test("without a kernel the text is there and the rest is said", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const view = token({ dead: true, traits: { token: 13 } });
+  vi.advanceTimersByTime(10_000);
+  vi.useRealTimers();
+  expect(piece(view, 13).textContent).toBe("bought");
+  expect(view.find(".bl-pane > .bl-empty").textContent).toBe("Weights come with a running kernel.");
+  expect(view.find(".bl-matrix .bl-empty").textContent).toBe(
+    "The matrix comes with a running kernel.",
+  );
+});
+
 test("with no head on, one sentence says what to do", () => {
   const view = token({ traits: { heads: [], token: 13 } });
   expect(view.find(".bl-pane > .bl-empty").textContent).toBe(
