@@ -1,18 +1,84 @@
-"""HeadScores as the page reads them."""
+"""What can colour the layer grid, and how a score crosses to the page."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bertlens.attention import Attention
 from bertlens.scores import HeadScores
+from bertlens.widgets.traits import SelectionError
 from bertlens.widgets.wire import Reply, Request, answers, weights_of
 
 
+class Choices:
+    """Scores to choose from: those of the text, and those that the person added.
+
+    Where an added score has the name of a score of the text, the text's is marked.
+    """
+
+    def __init__(self) -> None:
+        self.added: dict[str, HeadScores] = {}
+
+    def of(self, attention: Attention) -> dict[str, HeadScores]:
+        """All of them by name; the first time for a text, its scores are made."""
+        return self._marked(attention.scores) | self.added
+
+    def named(self, name: object, attention: Attention) -> HeadScores:
+        """The score that a page means.
+
+        Raises:
+            SelectionError: there is none of this name.
+        """
+        known = self.added if name in self.added else self.of(attention)
+        if name not in known:
+            there_are = ", ".join(map(repr, known))
+            raise SelectionError(f"There is no score {name!r}; there are: {there_are}.")
+        return known[str(name)]
+
+    def name_of(self, score: HeadScores, attention: Attention) -> str | None:
+        """The name by which a page asks for a score; None if it is not among the choices."""
+        known = self._marked(made_scores(attention)) | self.added
+        return next((name for name, other in known.items() if other is score), None)
+
+    def _marked(self, scores: Mapping[str, HeadScores]) -> dict[str, HeadScores]:
+        return {
+            f"{name} (this text)" if name in self.added else name: score
+            for name, score in scores.items()
+        }
+
+
+def made_scores(attention: Attention) -> Mapping[str, HeadScores]:
+    """The scores of a text if they were ever asked for: making them all takes time."""
+    made: Mapping[str, HeadScores] = vars(attention).get("scores", {})
+    return made
+
+
+def check_score(score: object, attention: Attention, what: str = "score") -> HeadScores:
+    """The score, if it is a HeadScores of this model's shape.
+
+    Raises:
+        SelectionError: it is not.
+    """
+    if not isinstance(score, HeadScores):
+        raise SelectionError(f"{what} must be a HeadScores or None, not {score!r}.")
+    n_layers, n_heads = attention.n_layers, attention.n_heads
+    if score.values.shape != (n_layers, n_heads):
+        raise SelectionError(
+            f"{what} is of {score.n_layers} layers x {score.n_heads} heads, but this model has "
+            f"{n_layers} x {n_heads}: it was made for another model."
+        )
+    return score
+
+
 def payload(name: str, score: HeadScores) -> dict[str, Any]:
-    """A score for the page, under the name that the page asks for it by; NaN crosses as null."""
+    """A score for the page, under the name that the page asks for it by; NaN crosses as null.
+
+    `categories` names the values 0, 1, ... where they stand for names, and is empty otherwise.
+    """
     return {
         "name": name,
         "unit": score.unit,
@@ -23,6 +89,7 @@ def payload(name: str, score: HeadScores) -> dict[str, Any]:
         "high": _rows(score.high),
         "baseline": score.baseline,
         "support": _rows(score.support),
+        "categories": list(score.categories),
     }
 
 
@@ -30,7 +97,7 @@ def payload(name: str, score: HeadScores) -> dict[str, Any]:
 def scores(request: Request) -> Reply:
     """{} -> {scores}: everything that can colour the layer grid."""
     with weights_of(request.attention):
-        found = request.selection.scores
+        found = request.selection.choices.of(request.attention)
     return Reply(content={"scores": [payload(name, score) for name, score in found.items()]})
 
 

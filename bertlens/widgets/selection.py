@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
-from traitlets import (
-    Any as AnyValue,
-)
+from traitlets import Any as AnyValue
 from traitlets import (
     Bunch,
     Dict,
@@ -25,10 +23,9 @@ from traitlets import (
 )
 
 from bertlens.attention import Attention, checked_index
-from bertlens.errors import BertlensError
 from bertlens.scores import HeadScores
 from bertlens.widgets.columns import describe
-from bertlens.widgets.score import payload
+from bertlens.widgets.score import Choices, check_score, made_scores, payload
 from bertlens.widgets.traits import Heads, Index, OutOfRangeError, SelectionError
 
 
@@ -100,10 +97,7 @@ class SelectionTraits(HasTraits):
     @validate("score")
     def _score_fits(self, proposal: Bunch) -> HeadScores | None:
         score = proposal.value
-        if score is None:
-            return None
-        self.home.check_score(score, "score")
-        return score  # type: ignore[no-any-return]
+        return None if score is None else check_score(score, self.home.attention)
 
     @validate("text", "text_pair")
     def _text_is_run(self, proposal: Bunch) -> str | None:
@@ -149,7 +143,7 @@ class Selection(SelectionTraits):
         self.truncate = truncate
         self.views: list[Linked] = []
         self.lock = threading.RLock()
-        self._added: dict[str, HeadScores] = {}
+        self.choices = Choices()
         self._own: Attention | None = None
         super().__init__(attention=attention)
 
@@ -198,7 +192,8 @@ class Selection(SelectionTraits):
     def _attention_changed(self, change: Bunch) -> None:
         attention: Attention = change.new
         pair = attention.text_pair
-        score = self._score_after(change.old)
+        old = change.old if isinstance(change.old, Attention) else None
+        score = self._score_after(old)
         self._current = (attention, self.generation + 1)
         with self.together(), self.hold_trait_notifications():
             self.generation += 1
@@ -232,20 +227,6 @@ class Selection(SelectionTraits):
                 held.enter_context(view.hold_sync())
             yield
 
-    # Scores: those of the text, and those that the person added.
-
-    @property
-    def scores(self) -> dict[str, HeadScores]:
-        """What can colour the layer grid, by the name that the page shows.
-
-        Where an added score has the name of a score of the text, the text's is marked.
-        """
-        own = {
-            f"{name} (this text)" if name in self._added else name: score
-            for name, score in self.attention.scores.items()
-        }
-        return {**own, **self._added}
-
     def add_scores(self, scores: Mapping[str, HeadScores]) -> None:
         """Let these scores colour the layer grid too, by their names in the mapping.
 
@@ -253,64 +234,38 @@ class Selection(SelectionTraits):
             SelectionError: a score is not a HeadScores, or is of another model's shape.
         """
         for name, score in scores.items():
-            self.check_score(score, f"scores[{name!r}]")
-        self._added |= scores
-        self.added_scores = list(self._added)
-
-    def check_score(self, score: object, what: str) -> None:
-        """Raise SelectionError unless `score` is a HeadScores of this model's shape."""
-        if not isinstance(score, HeadScores):
-            raise SelectionError(f"{what} must be a HeadScores or None, not {score!r}.")
-        shape = (self.attention.n_layers, self.attention.n_heads)
-        if score.values.shape != shape:
-            raise SelectionError(
-                f"{what} is {score.n_layers} layers x {score.n_heads} heads, but this model has "
-                f"{shape[0]} x {shape[1]}: it was made for another model."
-            )
-
-    def score_of(self, sent: Mapping[str, Any] | None) -> HeadScores | None:
-        """The score that a page means by the payload it sends back."""
-        if sent is None:
-            return None
-        name = sent.get("name")
-        found = self._added.get(str(name)) or self.scores.get(str(name))
-        if found is None:
-            known = ", ".join(map(repr, self.scores))
-            raise SelectionError(f"There is no score {name!r}; there are: {known}.")
-        return found
+            check_score(score, self.attention, f"scores[{name!r}]")
+        self.choices.added |= scores
+        self.added_scores = list(self.choices.added)
 
     def score_payload(self, score: HeadScores | None) -> dict[str, Any] | None:
         """A score as it crosses to the page."""
         if score is None:
             return None
-        known = {**self._text_scores(self.attention), **self._added}
-        return payload(next((n for n, s in known.items() if s is score), score.name), score)
+        return payload(self.choices.name_of(score, self.attention) or score.name, score)
+
+    def score_of(self, sent: Mapping[str, Any] | None) -> HeadScores | None:
+        """The score that a page means by the payload it sends back."""
+        return None if sent is None else self.choices.named(sent.get("name"), self.attention)
 
     @observe("score")
     def _score_changed(self, change: Bunch) -> None:
         score: HeadScores | None = change.new
-        if score is None:
-            return
-        known = [*self._text_scores(self.attention).values(), *self._added.values()]
-        if not any(score is other for other in known):
+        if score is not None and self.choices.name_of(score, self.attention) is None:
             self.add_scores({score.name: score})
 
-    def _text_scores(self, attention: Attention | None) -> Mapping[str, HeadScores]:
-        """The scores of a text if they were ever asked for; making them here would cost time."""
-        return {} if attention is None else vars(attention).get("scores", {})
+    def _score_after(self, old: Attention | None) -> HeadScores | None:
+        """The score to show for another attention.
 
-    def _score_after(self, old: object) -> HeadScores | None:
-        """The score to show for the new text: of the same name, where it is a score of the text."""
-        before = self._text_scores(old if isinstance(old, Attention) else None)
-        for name, score in before.items():
-            if score is self.score:
-                return self.attention.scores.get(name)
-        if self.score is not None:
-            try:
-                self.check_score(self.score, "score")
-            except BertlensError:
-                return None
-        return self.score  # type: ignore[no-any-return]
+        A score of the text gives way to the new text's of the same name, any other stays.
+        """
+        score: HeadScores | None = self.score
+        if score is None:
+            return None
+        if old is not None and any(score is other for other in made_scores(old).values()):
+            return self.attention.scores.get(score.name)
+        fits = score.values.shape == (self.attention.n_layers, self.attention.n_heads)
+        return score if fits else None
 
 
 def free(attention: Attention) -> None:

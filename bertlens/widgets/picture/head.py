@@ -13,7 +13,7 @@ from bertlens.widgets.picture.scene import Scene
 ROW = 18
 TOP = 46
 LEFT, GAP = 110, 160
-SHADES = (0.12, 0.25, 0.4, 0.6, 0.8, 1)
+SHADES = (0.05, 0.12, 0.25, 0.4, 0.6, 0.8, 1)
 MOST = 1500
 
 

@@ -35,11 +35,12 @@ def draw(scene: Scene) -> Drawing:
     best = sorted(listed, key=lambda i: -values[i])[:LISTED]
     parts = [text(0, 12, title, style='font-weight="600"')]
     colour = head_colour(scene.heads[-1])
+    longest = max((float(values[i]) for i in best), default=0.0) or 1.0
     for row, i in enumerate(best):
         y = 32 + ROW * row
         parts += [
             text(0, y, label(columns[i].label)),
-            f'<rect x="110" y="{y - 8}" width="{70 * float(values[i]):.1f}" height="6" '
+            f'<rect x="110" y="{y - 8}" width="{70 * float(values[i]) / longest:.1f}" height="6" '
             f'fill="{colour}"/>',
             text(WIDTH, y, f"{values[i]:.3f}", style='text-anchor="end"'),
         ]
