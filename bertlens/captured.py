@@ -5,32 +5,92 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
 
 from bertlens.attention import Weights
-from bertlens.capture import StoredLayer
+from bertlens.capture import Call, Layer, Projected, Replay, Stored, StoredLayer
+from bertlens.errors import OutOfReachError
 
 KEPT = 8
 """So many of the newest captures keep their tensors; older ones are captured anew when asked."""
 
-_newest: OrderedDict[int, weakref.ref[Captured]] = OrderedDict()
+_newest: OrderedDict[int, weakref.ref[Capture]] = OrderedDict()
 _guard = threading.RLock()
 
 
-class Captured:
-    """A source of weights over stored queries and keys.
+class Capture:
+    """A pass of a model, whose tensors live while it is among the newest.
 
     Args:
-        capture: runs the model on the text and returns its layers; called again when weights are
-            wanted after the tensors were let go.
+        run: runs the model and returns what was stored; called again when weights are wanted after
+            the tensors were let go.
+        replay: the same pass again, for what was not stored.
     """
 
-    def __init__(self, capture: Callable[[], list[StoredLayer]]) -> None:
-        self._capture = capture
-        self._layers: list[StoredLayer] | None = None
-        self._made: tuple[int, Weights] | None = None
+    def __init__(self, run: Callable[[], Stored], replay: Replay | None = None) -> None:
+        self._run = run
+        self._replay = replay
+        self._again: Capture | None = None
+        self._stored: Stored | None = None
+        self._made: tuple[object, Weights] | None = None
         self._lock = threading.RLock()
-        layers = self._stored()
+
+    def made(self, key: object, make: Callable[[], Weights]) -> Weights:
+        """The weights `make` returns; the newest are kept, as a view asks head after head."""
+        with self._lock:
+            if self._made is None or self._made[0] != key:
+                weights = make()
+                weights.setflags(write=False)
+                self._made = (key, weights)
+            return self._made[1]
+
+    def stored(self) -> Stored:
+        """What the pass left, made anew if it was let go."""
+        with self._lock:
+            if self._stored is None:
+                self._stored = self._run()
+            stored = self._stored
+        _touch(self)
+        return stored
+
+    def close(self) -> None:
+        """Let go of the tensors."""
+        with self._lock:
+            self._stored = self._made = None
+        with _guard:
+            _newest.pop(id(self), None)
+
+    @property
+    def holds_tensors(self) -> bool:
+        return self._stored is not None
+
+
+class Captured:
+    """A source of weights over one kind of attention of one text of a capture.
+
+    Heads that a layer lacks, where others have more, are NaN.
+
+    Args:
+        text: index of the text in its batch.
+        rows, columns: which tokens of the padded batch are the text's own; all by default.
+    """
+
+    def __init__(
+        self,
+        capture: Capture,
+        kind: str,
+        *,
+        text: int = 0,
+        rows: Sequence[int] | None = None,
+        columns: Sequence[int] | None = None,
+    ) -> None:
+        self._capture = capture
+        self._kind = kind
+        self._text = text
+        self._own = (rows, columns)
+        layers = capture.stored().kinds[kind]
         self._n_layers = len(layers)
         self._n_heads = max(layer.n_heads for layer in layers)
 
@@ -42,39 +102,40 @@ class Captured:
     def n_heads(self) -> int:
         return self._n_heads
 
+    def stored_layer(self, layer: int) -> Layer:
+        """What a layer's weights are made from."""
+        return self._capture.stored().kinds[self._kind][layer]
+
     def layer(self, layer: int) -> Weights:
-        with self._lock:
-            if self._made is None or self._made[0] != layer:
-                weights = self._stored()[layer].weights()[0].numpy()
-                weights.setflags(write=False)
-                # One layer is kept: a view asks for several heads of a layer in a row.
-                self._made = (layer, weights)
-            return self._made[1]
+        key = (self._kind, self._text, layer)
+        return self._capture.made(key, lambda: self._weights(layer))
+
+    def _weights(self, layer: int) -> Weights:
+        weights: Weights = self.stored_layer(layer).weights()[self._text].numpy()
+        rows, columns = self._own
+        if rows is not None:
+            weights = weights[:, rows]
+        if columns is not None:
+            weights = weights[:, :, columns]
+        missing = self._n_heads - len(weights)
+        if missing:
+            absent = np.full((missing, *weights.shape[1:]), np.nan, np.float32)
+            weights = np.concatenate([weights, absent])
+        return weights
 
     def close(self) -> None:
-        with self._lock:
-            self._layers = self._made = None
-        with _guard:
-            _newest.pop(id(self), None)
+        self._capture.close()
 
     @property
     def holds_tensors(self) -> bool:
-        return self._layers is not None
-
-    def _stored(self) -> list[StoredLayer]:
-        with self._lock:
-            if self._layers is None:
-                self._layers = self._capture()
-            layers = self._layers
-        _touch(self)
-        return layers
+        return self._capture.holds_tensors
 
 
-def _touch(source: Captured) -> None:
-    """Note that `source` was used, and let the oldest beyond KEPT go."""
-    key = id(source)
+def _touch(capture: Capture) -> None:
+    """Note that `capture` was used, and let the oldest beyond KEPT go."""
+    key = id(capture)
     with _guard:
-        _newest[key] = weakref.ref(source, lambda _: _newest.pop(key, None))
+        _newest[key] = weakref.ref(capture, lambda _: _newest.pop(key, None))
         _newest.move_to_end(key)
         oldest = list(_newest.values())[:-KEPT]
     for reference in oldest:

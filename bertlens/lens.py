@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bertlens import capture
-from bertlens.attention import Attention, Dense
-from bertlens.captured import Captured
+from bertlens.attention import Attention
+from bertlens.captured import Capture, Captured
 from bertlens.encoding import Encoding, encode
 from bertlens.errors import VocabularyError, require
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from bertlens.scan import Scan
     from bertlens.widgets.explorer import Explorer
 
 
@@ -70,7 +71,7 @@ class Lens:
         for_tokenizer = {key: options[key] for key in shared if key in options}
         tokenizer = AutoTokenizer.from_pretrained(name, **for_tokenizer)
         model = AutoModel.from_pretrained(name, **options)
-        return cls(model, tokenizer, name=os.path.basename(os.path.normpath(name)))
+        return cls(model, tokenizer, name=Path(name).name)
 
     @classmethod
     def demo(cls) -> Lens:
@@ -116,10 +117,8 @@ class Lens:
             text, text_pair, words=words, words_pair=words_pair, truncate=truncate
         )
         inputs = self.tensors([encoding])
-        if exact:
-            source: Dense | Captured = Dense(self._exact_weights(inputs))
-        else:
-            source = Captured(lambda: capture.store(self.model, inputs))
+        capturing = Capture(lambda: capture.store(self.model, inputs, exact=exact))
+        source = Captured(capturing, "self")
         return Attention(
             source,
             encoding.tokens,
@@ -136,6 +135,70 @@ class Lens:
         """The widget on a text or a pair; the same as `lens(text, text_pair).explore(...)`."""
         return self(text, text_pair).explore(**traits)
 
+    def scan(
+        self,
+        texts: Any,
+        *,
+        scores: Iterable[str] | None = None,
+        tokens: Mapping[str, str | Collection[str]] | None = None,
+        segments: int | None = None,
+        distances: bool = False,
+        truncate: bool = True,
+        batch_size: int | None = None,
+        progress: bool = True,
+        engine: Literal["local", "ray"] = "local",
+        workers: int = 2,
+        column: str = "text",
+    ) -> Scan:
+        """Score every head over many texts, as a stream in bounded memory.
+
+        Ctrl-C, or the kernel's stop button, ends the scan; what was counted so far comes back,
+        marked partial. Empty texts are skipped and counted.
+
+        Args:
+            texts: any iterable of strings, of pairs (tuples of two strings) or of word lists
+                (lists of strings), such as a column of a Hugging Face dataset; or the path of a
+                text file with one text a line (.gz too).
+            scores: names of scores, such as "entropy", "offset:-3", "to:the"; see
+                `bertlens.surface`. All that have a fixed name by default.
+            tokens: further scores by name, each with the token or set of tokens that it is about,
+                such as {"articles": {"a", "an", "the"}}.
+            segments: pack paragraphs into segments `[CLS] A [SEP] B [SEP]` of so many tokens, as
+                the paper did with 128; an empty text ends a document.
+            distances: count the distances between heads too (section 6); see `Scan.map`.
+            truncate: cut texts that are too long, instead of skipping them; both are counted.
+            batch_size: the most texts at once; by default 8 on a CPU and 32 elsewhere.
+            progress: show a progress bar.
+            engine: "local", or "ray" for several processes or machines (bertlens[ray]).
+            workers: how many copies of the model Ray runs.
+            column: of a Ray dataset, where its texts are.
+
+        Returns:
+            scores by name, each with a 95% interval over texts; see `bertlens.scan.Scan`.
+
+        Raises:
+            ValueError: `texts` is a string that is no path of a file.
+            KeyError: there is no score of that name.
+            TypeError: an item is no text.
+            MissingExtraError: `engine="ray"` without Ray.
+        """
+        from bertlens.scan import scan
+
+        return scan(
+            self,
+            texts,
+            scores=scores,
+            tokens=tokens,
+            segments=segments,
+            distances=distances,
+            truncate=truncate,
+            batch_size=batch_size,
+            progress=progress,
+            engine=engine,
+            workers=workers,
+            column=column,
+        )
+
     def encode(
         self,
         text: str | None = None,
@@ -149,7 +212,8 @@ class Lens:
         if (text is None) == (words is None):
             raise TypeError("Give either a text or words=[...].")
         if text is not None:
-            for given in (text, text_pair):
+            both: tuple[object, object] = (text, text_pair)
+            for given in both:
                 if given is not None and not isinstance(given, str):
                     kind = type(given).__name__
                     raise TypeError(
@@ -203,21 +267,14 @@ class Lens:
                 return 0 if module.padding_idx is None else module.padding_idx + 1
         return 0
 
-    def _exact_weights(self, inputs: dict[str, Tensor]) -> np.ndarray:
-        kept: list[np.ndarray] = []
-        capture.stream(
-            self.model, inputs, lambda _, weights: kept.append(weights[0].float().cpu().numpy())
-        )
-        return np.stack(kept)
-
     def _check_vocabulary(self) -> None:
         embeddings = self.model.get_input_embeddings()
         size = getattr(embeddings, "num_embeddings", None)
         if size is not None and len(self.tokenizer) > size:
             raise VocabularyError(
-                f"The tokenizer has {len(self.tokenizer)} entries but the model embeds only {size}: "
-                "they do not belong together. Load both from the same name, or resize the model "
-                "with model.resize_token_embeddings(len(tokenizer))."
+                f"The tokenizer has {len(self.tokenizer)} entries but the model embeds only "
+                f"{size}: they do not belong together. Load both from the same name, "
+                "or resize the model with model.resize_token_embeddings(len(tokenizer))."
             )
 
     def __repr__(self) -> str:

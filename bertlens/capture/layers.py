@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
+from bertlens.capture.bodies import body_of, unwrapped
 from bertlens.capture.borrowing import borrowed
-from bertlens.capture.interface import Call, fast_output, tapped
-from bertlens.errors import NoAttentionError
+from bertlens.capture.calibration import forget, reach_of
+from bertlens.capture.forms import FORMS
+from bertlens.capture.interface import Call, fast_output
+from bertlens.capture.reach import Reach
+from bertlens.capture.running import Receiver, run
+from bertlens.errors import BertlensError, NoAttentionError
 
 Visit = Callable[[int, Tensor], None]
 """Takes a layer's index and its weights [batch, heads, from, to]."""
+
+
+class Layer(Protocol):
+    """A layer of a stored capture."""
+
+    @property
+    def n_heads(self) -> int: ...
+
+    @property
+    def broken(self) -> bool:
+        """Whether the layer has made something that is not a number."""
+        ...
+
+    def weights(self) -> Tensor:
+        """Weights [batch, heads, from, to], float32 on the CPU."""
+        ...
 
 
 @dataclass
@@ -24,6 +43,7 @@ class StoredLayer:
     """What a layer's weights are made from, kept until they are asked for."""
 
     call: Call
+    broken: bool = False
 
     @property
     def n_heads(self) -> int:
@@ -39,24 +59,118 @@ class StoredLayer:
         return weights.float().cpu()
 
 
-def store(model: nn.Module, inputs: Mapping[str, Any]) -> list[StoredLayer]:
-    """Run the model once and keep each layer's queries, keys, mask and options.
+@dataclass
+class DenseLayer:
+    """A layer's weights, of a model that makes them by itself."""
 
-    Raises:
-        NoAttentionError: no layer asked transformers for an attention function.
+    made: Tensor
+
+    @property
+    def n_heads(self) -> int:
+        return self.made.shape[1]
+
+    @property
+    def broken(self) -> bool:
+        return bool(self.made.isnan().any())
+
+    def weights(self) -> Tensor:
+        return self.made
+
+
+@dataclass
+class Stored:
+    """A capture: every kind's layers, and what the model returned.
+
+    Attributes:
+        kinds: kind -> its layers.
+        reach: how they were reached.
+        outputs: what the body returned.
     """
-    layers: list[StoredLayer] = []
 
-    def keep(call: Call) -> Tensor:
+    kinds: dict[str, list[Layer]]
+    reach: Reach
+    outputs: Any = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of the weights: how they came about, and what is wrong."""
+        notes = [FORMS[form].note for form in dict.fromkeys(self.reach.forms.values())]
+        for kind, layers in self.kinds.items():
+            broken = [i for i, layer in enumerate(layers) if layer.broken]
+            if broken:
+                of = "" if len(self.kinds) == 1 else f" of the {kind} attention"
+                notes.append(
+                    f"Layer {broken[0]}{of} makes numbers that are not numbers (NaN), "
+                    f"as do {len(broken) - 1} later ones. Load the model in float32."
+                )
+        return tuple(note for note in notes if note)
+
+
+@dataclass
+class _Keep:
+    """Stores layers while the fast implementation makes the output."""
+
+    kinds: dict[str, list[Layer]] = field(default_factory=dict)
+
+    def call(self, kind: str, layer: int, call: Call) -> Tensor:
         output = fast_output(call)
         call.value = call.value.new_empty(0)
-        layers.append(StoredLayer(call))
+        broken = bool(output.isnan().any())
+        self.kinds.setdefault(kind, []).append(StoredLayer(call, broken))
         return output
 
-    _run(model, inputs, keep)
-    if not layers:
-        raise NoAttentionError(_unreachable(model))
-    return layers
+    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
+        self.kinds.setdefault(kind, []).append(DenseLayer(weights.float().cpu()))
+
+
+@dataclass
+class _Show:
+    """Shows one kind's weights while they live."""
+
+    kind: str
+    visit: Visit
+    layers: Collection[int] | None
+
+    def call(self, kind: str, layer: int, call: Call) -> Tensor:
+        if kind != self.kind or (self.layers is not None and layer not in self.layers):
+            return fast_output(call)
+        output, weights = call.eager()
+        self.visit(layer, weights)
+        return output
+
+    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
+        if kind == self.kind and (self.layers is None or layer in self.layers):
+            self.visit(layer, weights)
+
+
+@dataclass
+class _KeepWeights:
+    """Stores the weights of eager attention."""
+
+    kinds: dict[str, list[Layer]] = field(default_factory=dict)
+
+    def call(self, kind: str, layer: int, call: Call) -> Tensor:
+        output, weights = call.eager()
+        self.weights(kind, layer, weights)
+        return output
+
+    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
+        self.kinds.setdefault(kind, []).append(DenseLayer(weights.float().cpu()))
+
+
+def store(model: nn.Module, inputs: Mapping[str, Any], *, exact: bool = False) -> Stored:
+    """Run the model once and keep what each layer's weights are made from.
+
+    Args:
+        exact: keep eager's weights instead of queries and keys.
+
+    Raises:
+        NoAttentionError: the model has no attention that can be reached.
+    """
+    keep = _KeepWeights() if exact else _Keep()
+    reach, outputs = _run(model, inputs, keep)
+    kinds = {kind: keep.kinds[kind] for kind in reach.kinds}
+    return Stored(kinds, reach, outputs)
 
 
 def stream(
@@ -65,50 +179,62 @@ def stream(
     visit: Visit,
     *,
     layers: Collection[int] | None = None,
+    kind: str | None = None,
 ) -> int:
     """Run the model with the family's eager attention and show each layer's weights to `visit`.
 
     The weights [batch, heads, from, to], in the model's dtype on its device, live only during the
     call. Layers outside `layers` take the fast way. Returns how many layers there were.
 
+    Args:
+        kind: of attention; by default the model's first, of an encoder-decoder the encoder's.
+
     Raises:
-        NoAttentionError: no layer asked transformers for an attention function.
+        NoAttentionError: the model has no attention that can be reached, or not of this kind.
     """
-    count = 0
-
-    def show(call: Call) -> Tensor:
-        nonlocal count
-        layer, count = count, count + 1
-        if layers is not None and layer not in layers:
-            return fast_output(call)
-        output, weights = call.eager()
-        visit(layer, weights)
-        return output
-
-    _run(model, inputs, show)
-    if not count:
-        raise NoAttentionError(_unreachable(model))
-    return count
+    body = body_of(model, inputs)
+    reach = reach_of(model, body, inputs)
+    chosen = reach.kinds[0] if kind is None else kind
+    if chosen not in reach.layers:
+        raise NoAttentionError(
+            f"{type(body).__name__} has no attention of kind {kind!r} on these inputs; it has "
+            f"{' and '.join(map(repr, reach.kinds))}."
+        )
+    _run(model, inputs, _Show(chosen, visit, layers))
+    return reach.layers[chosen]
 
 
-def _run(model: nn.Module, inputs: Mapping[str, Any], sink: Callable[[Call], Tensor]) -> None:
-    body = without_head(model)
-    accepted = inspect.signature(body.forward).parameters
-    extra = {"use_cache": False} if "use_cache" in accepted else {}
-    with borrowed(model), tapped(model, sink):
-        body(**inputs, **extra)
+def reach(model: nn.Module, inputs: Mapping[str, Any]) -> Reach:
+    """How the model's attention is reached on such inputs."""
+    return reach_of(model, body_of(model, inputs), inputs)
 
 
-def without_head(model: nn.Module) -> nn.Module:
-    """The model without its task head: the same attention, and no logits to pay for."""
-    return model.base_model if isinstance(model, PreTrainedModel) else model
+def _run(model: nn.Module, inputs: Mapping[str, Any], receiver: Receiver) -> tuple[Reach, Any]:
+    body = body_of(model, inputs)
+    reach = reach_of(model, body, inputs)
+    counted = _Counted(receiver)
+    with borrowed(unwrapped(model)):
+        outputs = run(body, inputs, reach, counted)
+    if counted.layers != dict(reach.layers):
+        forget(body)
+        raise BertlensError(
+            f"{type(body).__name__} showed {counted.layers} layers where {dict(reach.layers)} "
+            "were expected. If you changed the model since, try again."
+        )
+    return reach, outputs
 
 
-def _unreachable(model: nn.Module) -> str:
-    name = type(model).__name__
-    if not any("attention" in type(module).__name__.lower() for module in model.modules()):
-        return f"{name} has no attention, so there is nothing to look at. Load another model."
-    return (
-        f"{name} computes its attention without transformers' attention interface, and bertlens "
-        "cannot read it. Load a model of another family."
-    )
+@dataclass
+class _Counted:
+    """Passes everything on and counts the layers of each kind."""
+
+    inner: Receiver
+    layers: dict[str, int] = field(default_factory=dict)
+
+    def call(self, kind: str, layer: int, call: Call) -> Tensor:
+        self.layers[kind] = layer + 1
+        return self.inner.call(kind, layer, call)
+
+    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
+        self.layers[kind] = layer + 1
+        self.inner.weights(kind, layer, weights)

@@ -46,7 +46,7 @@ def test_an_older_capture_is_made_again_with_the_same_weights(lens: bl.Lens) -> 
 def test_closing_frees_the_tensors_and_asking_again_makes_them_anew(lens: bl.Lens) -> None:
     attention = lens("I went to the store.")
     expected = attention.weights(1).copy()
-    stored = weakref.ref(source(attention)._layers[0].call.query)  # type: ignore[index]
+    stored = weakref.ref(source(attention).stored_layer(0).call.query)  # type: ignore[attr-defined]
     attention.close()
     gc.collect()
     assert stored() is None

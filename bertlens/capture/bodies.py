@@ -1,0 +1,80 @@
+"""The part of a model that has attention, without wrappers and without its task head."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+from transformers import PreTrainedModel
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The transformers model inside DataParallel, torch.compile, PEFT or sentence-transformers.
+
+    Adapters of PEFT live in its modules, so they stay active; everything is shared, not copied.
+    """
+    seen: set[int] = set()
+    while id(model) not in seen:
+        seen.add(id(model))
+        model = _inside(model)
+    return model
+
+
+def _inside(model: nn.Module) -> nn.Module:
+    if isinstance(model, PreTrainedModel):
+        return model
+    if hasattr(model, "_orig_mod"):  # torch.compile
+        return model._orig_mod  # type: ignore[return-value]
+    if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+        return model.module  # type: ignore[no-any-return]
+    if hasattr(model, "get_base_model"):  # PEFT
+        base: nn.Module = model.get_base_model()  # type: ignore[operator]
+        return base
+    inner = getattr(model, "auto_model", None)
+    if isinstance(inner, nn.Module):  # a sentence-transformers module
+        return inner
+    if isinstance(model, nn.Sequential) and len(model):  # SentenceTransformer itself
+        first = model[0]
+        if isinstance(getattr(first, "auto_model", None), nn.Module):
+            return first
+    return model
+
+
+def base_of(model: nn.Module) -> nn.Module:
+    """The model without wrappers and task head: the same attention, and no logits to pay for."""
+    model = unwrapped(model)
+    return model.base_model if isinstance(model, PreTrainedModel) else model
+
+
+def body_of(model: nn.Module, inputs: Mapping[str, Any]) -> nn.Module:
+    """What has to run: no task head, and of an encoder-decoder without a target, the encoder."""
+    body = base_of(model)
+    if is_encoder_decoder(body) and not any(name.startswith("decoder_") for name in inputs):
+        encoder = getattr(body, "encoder", None)
+        if encoder is None and hasattr(body, "get_encoder"):
+            encoder = body.get_encoder()  # type: ignore[operator]
+        if isinstance(encoder, nn.Module):
+            return encoder
+    return body
+
+
+def is_encoder_decoder(model: nn.Module) -> bool:
+    config = getattr(model, "config", None)
+    return bool(getattr(config, "is_encoder_decoder", False)) and hasattr(model, "decoder")
+
+
+def call_body(body: nn.Module, inputs: Mapping[str, Any], **options: Any) -> Any:
+    """Call a body with the inputs that it takes, without a cache of keys and values."""
+    accepted = inspect.signature(body.forward).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
+    given = {name: value for name, value in inputs.items() if takes_all or name in accepted}
+    if "use_cache" in accepted:
+        options.setdefault("use_cache", False)
+    return body(**given, **options)
+
+
+def run_body(model: nn.Module, inputs: Mapping[str, Any]) -> Any:
+    """Run the part of a model that has attention."""
+    return call_body(body_of(model, inputs), inputs)

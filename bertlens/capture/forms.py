@@ -1,0 +1,158 @@
+"""What a model returns as attention, made into weights [batch, heads, from, to].
+
+Most families return the weights themselves. Some return them padded, in bands or in blocks, or the
+scores before the softmax; each form says what it does, for the person to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bertlens.errors import NoAttentionError
+
+MOST_DENSE = 4096
+"""A band or blocks are spread out up to so many tokens; beyond, the dense matrix is refused."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How long a text is, and the widths that a family's config gives.
+
+    Attributes:
+        source, target: tokens; None where the inputs are not tokens.
+        window: of each layer, both sides together.
+    """
+
+    source: int | None
+    target: int | None
+    window: tuple[int, ...]
+
+    @classmethod
+    def of(cls, body: nn.Module, inputs: Mapping[str, Any]) -> Sizes:
+        config = getattr(body, "config", None)
+        window = getattr(config, "attention_window", None) or getattr(config, "local_radius", None)
+        widths = tuple(window) if isinstance(window, list | tuple) else (int(window or 0),)
+        return cls(_length(inputs, "input_ids"), _length(inputs, "decoder_input_ids"), widths)
+
+    def shape(self, kind: str) -> tuple[int | None, int | None]:
+        """How many tokens attend and are attended to."""
+        source, target = self.source, self.target
+        if kind == "cross":
+            return target, source
+        return (target, target) if kind == "decoder" else (source, source)
+
+
+def _length(inputs: Mapping[str, Any], name: str) -> int | None:
+    found = inputs.get(name)
+    return int(found.shape[-1]) if isinstance(found, Tensor) and found.dim() == 2 else None
+
+
+Dense = Callable[[Tensor, Sizes, str, int], Tensor]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to weights; `note` is what a person should know of it."""
+
+    dense: Dense
+    note: str = ""
+
+
+def _as_is(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+    return found
+
+
+def _softmax(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+    return found.softmax(-1)
+
+
+def _cropped(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+    rows, columns = sizes.shape(kind)
+    return found[..., :rows, :columns]
+
+
+def _from_band(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+    """Longformer: row i holds the weights to tokens i - w ... i + w."""
+    width = sizes.window[min(layer, len(sizes.window) - 1)] // 2
+    n = sizes.shape(kind)[0] or found.shape[2]
+    if found.shape[-1] != 2 * width + 1:
+        raise NoAttentionError(
+            f"The model gives some tokens global attention ({found.shape[-1]} columns in a band of "
+            f"{2 * width + 1}), which does not fit one matrix. Run it without global attention."
+        )
+    _check_dense(n)
+    dense = found.new_zeros((*found.shape[:2], n, n))
+    for offset in range(-width, width + 1):
+        rows = torch.arange(max(0, -offset), min(n, n - offset))
+        if len(rows):
+            dense[:, :, rows, rows + offset] = found[:, :, rows, offset + width]
+    return dense
+
+
+def _from_blocks(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+    """LongT5: [batch, block, heads, row in block, column in the blocks before, here and after]."""
+    batch, blocks, heads, length, _ = found.shape
+    n = sizes.shape(kind)[0] or blocks * length
+    _check_dense(n)
+    spread = found.new_zeros((batch, heads, blocks * length, (blocks + 2) * length))
+    for block in range(blocks):
+        rows = slice(block * length, (block + 1) * length)
+        columns = slice(block * length, (block + 3) * length)
+        spread[:, :, rows, columns] = found[:, block, ..., : 3 * length]
+    return spread[:, :, :n, length : length + n]
+
+
+def _check_dense(n: int) -> None:
+    if n > MOST_DENSE:
+        raise NoAttentionError(
+            f"The model attends within a band, and a dense matrix of {n} tokens would be too "
+            f"large: at most {MOST_DENSE} are shown. Give a shorter text or window=..."
+        )
+
+
+FORMS = {
+    "as is": Form(_as_is),
+    "softmax": Form(
+        _softmax, "The model returns scores before the softmax; their softmax is shown."
+    ),
+    "cropped": Form(_cropped),
+    "band": Form(
+        _from_band, "The model attends within a band around each token; beyond it weights are 0."
+    ),
+    "blocks": Form(
+        _from_blocks,
+        "The model attends to neighbouring blocks; beyond them weights are 0, and what goes to "
+        "its global summaries is left out.",
+    ),
+}
+
+_OF_FAMILY = {
+    ("squeezebert", "self"): "softmax",
+    ("big_bird", "self"): "cropped",
+    ("bigbird_pegasus", "encoder"): "cropped",
+    ("longformer", "self"): "band",
+    ("led", "encoder"): "band",
+    ("longt5", "encoder"): "blocks",
+}
+
+
+def form_of(body: nn.Module, kind: str, found: Tensor) -> str | None:
+    """The name of the form in which a family returns a kind; None if it is not weights."""
+    family = getattr(getattr(body, "config", None), "model_type", "")
+    named = _OF_FAMILY.get((family, kind)) or _OF_FAMILY.get((family, "encoder"))
+    if named == "blocks" and found.dim() != 5:
+        named = None
+    if named is not None and kind in ("self", "encoder"):
+        return named
+    return "as is" if found.dim() == 4 and are_weights(found) else None
+
+
+def are_weights(found: Tensor) -> bool:
+    """Whether no number is negative and no row sums to more than one (sinks take their share)."""
+    numbers = found.detach().float().nan_to_num()
+    return bool(numbers.min() >= -1e-6) and bool(numbers.sum(-1).max() <= 1 + 1e-2)

@@ -1,0 +1,61 @@
+"""How the attention of a model is reached: which module gives which layer of which kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+TIERS = {
+    1: "transformers' attention interface",
+    2: "hooks on the attention modules",
+    3: "the model's own list of attentions",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a module's output holds weights: the steps into a nested tuple, such as (1,)."""
+
+    path: str
+    steps: tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The ways to a model's kinds of attention, found by running it once on a small text.
+
+    Attributes:
+        taps: module path -> kind, for modules that ask transformers for an attention function.
+        hooks: place -> kind, for modules whose output holds the weights.
+        fields: kind -> name of the model's output that lists the weights of its layers.
+        layers: kind -> how many layers it has.
+        forms: kind -> the form of what the model returns, see `forms`.
+        checked: kinds whose weights were compared with the model's own eager attentions.
+        removable: whether weights can be taken out of the modules' outputs as they pass.
+    """
+
+    taps: Mapping[str, str] = field(default_factory=dict)
+    hooks: Mapping[Place, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    layers: Mapping[str, int] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
+    checked: frozenset[str] = frozenset()
+    removable: bool = True
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of the kinds, the encoder's before the decoder's."""
+        first = ("self", "encoder", "decoder", "cross")
+        known = [kind for kind in first if kind in self.layers]
+        return (*known, *(kind for kind in self.layers if kind not in first))
+
+    def tier(self, kind: str) -> int:
+        """1, 2 or 3: see TIERS."""
+        if kind in self.fields:
+            return 3
+        return 2 if kind in self.hooks.values() else 1
+
+    @property
+    def asks_for_attentions(self) -> bool:
+        """Whether the model has to be run with `output_attentions=True`."""
+        return bool(self.hooks or self.fields)

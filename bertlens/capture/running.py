@@ -1,0 +1,76 @@
+"""One forward pass, with every kind's weights going to a receiver as they are made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from bertlens.capture.bodies import call_body
+from bertlens.capture.borrowing import attention_configs
+from bertlens.capture.forms import FORMS, Sizes
+from bertlens.capture.hooks import taken
+from bertlens.capture.interface import Call, fast_output, tapped
+from bertlens.capture.outputs import attention_fields
+from bertlens.capture.reach import Reach
+
+
+class Receiver(Protocol):
+    """Takes what a pass shows, a layer at a time, in the order of the layers of each kind."""
+
+    def call(self, kind: str, layer: int, call: Call) -> Tensor:
+        """A call of an attention function; returns its output."""
+        ...
+
+    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
+        """Weights [batch, heads, from, to] that the model made by itself."""
+        ...
+
+
+def run(body: nn.Module, inputs: Mapping[str, Any], reach: Reach, receiver: Receiver) -> Any:
+    """Run a body, inside `borrowed`, and show its attention to `receiver`. Returns its outputs."""
+    counts: Counter[str] = Counter()
+    sizes = Sizes.of(body, inputs)
+
+    def number(kind: str) -> int:
+        layer = counts[kind]
+        counts[kind] += 1
+        return layer
+
+    def sink(call: Call) -> Tensor:
+        kind = reach.taps.get(paths.get(id(call.module), ""))
+        if kind is None:
+            return fast_output(call)
+        return receiver.call(kind, number(kind), call)
+
+    def take(kind: str, found: Tensor) -> None:
+        layer = number(kind)
+        receiver.weights(kind, layer, FORMS[reach.forms[kind]].dense(found, sizes, kind, layer))
+
+    paths = {id(module): path for path, module in body.named_modules()} if reach.taps else {}
+    with ExitStack() as stack:
+        options = {}
+        if reach.taps:
+            stack.enter_context(tapped(body, sink))
+        else:
+            use_eager(body)
+        if reach.asks_for_attentions:
+            options["output_attentions"] = True
+        if reach.hooks:
+            stack.enter_context(taken(body, reach.hooks, take, remove=reach.removable))
+        outputs = call_body(body, inputs, **options)
+    if reach.fields:
+        listed = attention_fields(outputs)
+        for kind, name in reach.fields.items():
+            for found in listed.get(name, []):
+                take(kind, found)
+    return outputs
+
+
+def use_eager(body: nn.Module) -> None:
+    """Set eager attention wherever the model can choose; `borrowed` restores it."""
+    for config in attention_configs(body):
+        config._attn_implementation_internal = "eager"
