@@ -36,7 +36,10 @@ c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"
 
 # In the page: the open notebook's panel.
 PANEL = "window.jupyterapp.shell.currentWidget"
-READY = f"() => {PANEL}?.sessionContext?.session?.kernel?.status === 'idle'"
+READY = (
+    "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status"
+    " === 'idle'"
+)
 RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
 RUN_ONE = f"""async (index) => {{
   {PANEL}.content.activeCellIndex = index;

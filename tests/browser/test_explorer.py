@@ -82,10 +82,10 @@ def test_a_swatch_toggles_its_head_and_a_double_click_isolates_it(
 
 
 def test_one_button_takes_all_heads_or_none(notebook: Notebook, explorer: Explorer) -> None:
-    explorer.button("all").click()
+    explorer.button("Show all heads").click()
     notebook.becomes("sorted(view.heads)", list(range(12)))
 
-    explorer.button("none").click()
+    explorer.button("Show no head").click()
     notebook.becomes("view.heads", [])
     expect(explorer.head_pane).to_contain_text("No head is on")
 
@@ -93,9 +93,9 @@ def test_one_button_takes_all_heads_or_none(notebook: Notebook, explorer: Explor
 def test_the_layer_changes_by_menu_buttons_and_keys(notebook: Notebook, explorer: Explorer) -> None:
     explorer.menu("layer").select_option("3")
     notebook.becomes("view.layer", 3)
-    explorer.button("Layer after").click()
+    explorer.button("Layer after (key ])").click()
     notebook.becomes("view.layer", 4)
-    explorer.button("Layer before").click()
+    explorer.button("Layer before (key [)").click()
     notebook.becomes("view.layer", 3)
     explorer.swatch(0).focus()
     notebook.page.keyboard.press("[")

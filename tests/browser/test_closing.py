@@ -1,0 +1,54 @@
+"""Closing a view leaves nothing behind; running its cell again leaves one display."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.explorer import Explorer
+from tests.browser.jupyter import Lab, Notebook
+
+CELLS = (
+    "import bertlens as bl\nfrom ipywidgets import Widget\nlens = bl.Lens.demo()",
+    "view = lens.explore('I went to the store.'); view",
+    "view.token_view()",
+)
+
+
+@pytest.fixture
+def notebook(page: Page, lab: Lab) -> Notebook:
+    notebook = Notebook(page, lab, lab.write("closing.ipynb", *CELLS))
+    notebook.run_all()
+    Explorer(notebook.output(1)).shows(0, [0])
+    return notebook
+
+
+def test_closing_an_explorer_takes_it_and_its_siblings_off_the_page(
+    notebook: Notebook, page: Page
+) -> None:
+    notebook.do("view.close()")
+
+    expect(page.locator(".bl-frame")).to_have_count(0)
+    assert notebook.errors() == []
+
+
+def test_closing_frees_tensors_and_every_widget_in_the_kernel(notebook: Notebook) -> None:
+    assert notebook.python("(view.attention.at_hand, len(Widget.widgets) > 0)") == (True, True)
+
+    notebook.do("view.close()")
+
+    assert notebook.python("(view.attention.at_hand, len(Widget.widgets))") == (False, 0)
+
+
+def test_running_a_cell_again_leaves_one_display_in_its_place(
+    notebook: Notebook, page: Page
+) -> None:
+    for _ in range(12):
+        notebook.run(1)
+    output = notebook.output(1)
+    Explorer(output).shows(0, [0])
+
+    expect(output.locator(".bl-frame")).to_have_count(1)
+    explorers = "[w for w in Widget.widgets.values() if type(w).__name__ == 'Explorer']"
+    assert notebook.python(f"len({explorers})") == 13
+    assert notebook.python(f"sum(w.attention.at_hand for w in {explorers})") == 8
