@@ -162,18 +162,19 @@ export class Store {
   /** What can colour the layer grid: scores of this text, then what the person added. */
   scores(): ScorePayload[] | null {
     const own = this.traits.score.value;
+    const wanted = [...this.traits.added_scores.value, ...(own ? [own.name] : [])];
     const here = this.#scores.value;
     this.#arrivals.value;
-    const listed = !own || here?.some((score) => score.name === own.name);
-    if (here && listed) return here;
+    const lists = (name: string) => here?.some((score) => score.name === name);
+    if (here && wanted.every(lists)) return here;
     untracked(() =>
-      this.#once(`scores:${own?.name ?? ""}`, async () => {
+      this.#once(`scores:${wanted.join()}`, async () => {
         const answer = await this.#wire.request({ kind: "scores" });
         if (answer.status === "ok") this.#scores.value = answer.content.scores as ScorePayload[];
         return answer;
       }),
     );
-    return own ? [...(here ?? []), own] : here;
+    return own && !lists(own.name) ? [...(here ?? []), own] : here;
   }
 
   /** Pins an item (of the current level), or nothing. */

@@ -63,6 +63,8 @@ export interface Traits {
   text: string;
   text_pair: string | null;
   score: ScorePayload | null;
+  /** Names of the scores that the person added to those of the text. */
+  added_scores: string[];
   views: string[];
   editable: boolean;
   generation: number;
@@ -83,6 +85,7 @@ const DEFAULTS: Traits = {
   text: "",
   text_pair: null,
   score: null,
+  added_scores: [],
   views: ["grid", "head", "token"],
   editable: true,
   generation: 0,

@@ -54,6 +54,7 @@ export class FakeModel {
       text: "I went to the store.",
       text_pair: "At the store, I bought fresh strawberries.",
       score: null,
+      added_scores: [],
       views: ["grid", "head", "token"],
       editable: true,
       generation: 1,

@@ -164,6 +164,16 @@ test("the menu lists what the kernel knows and sends the whole score back", asyn
   await painted(view, "steps");
 });
 
+test("a score added in Python joins the menu", async () => {
+  const scores = [score];
+  const view = grid({ scores });
+  const menu = view.find<HTMLSelectElement>("select");
+  await eventually(() => expect(menu.options).toHaveLength(2));
+  scores.push({ ...score, name: "dobj", title: "dobj" });
+  view.model.fromKernel({ added_scores: ["dobj"] });
+  await eventually(() => expect(menu.options[2]?.text).toBe("dobj"));
+});
+
 test("the card shows the selected head's scores, and a click on one colours the grid", async () => {
   const view = grid({ scores: [score], traits: { layer: 2, heads: [0, 1] } });
   await eventually(() =>
