@@ -136,6 +136,7 @@ def sweep(
     truncate: bool = True,
     progress: bool = True,
     total: int | None = None,
+    start: int = 0,
 ) -> Coverage:
     """Run every text through the model and show each layer's weights to `visit`.
 
@@ -154,6 +155,7 @@ def sweep(
         truncate: cut texts that are too long, instead of skipping them; both are counted.
         progress: show a progress bar.
         total: how many texts there are, where `len(texts)` does not say.
+        start: the place of the first text, where the texts are a part of a corpus.
 
     Raises:
         TypeError: an item is no text; the message says which.
@@ -163,7 +165,13 @@ def sweep(
     with _bar(texts, progress, total) as bar:
         try:
             found = batches(
-                lens, texts, coverage, text_of=text_of, batch_size=batch_size, truncate=truncate
+                lens,
+                texts,
+                coverage,
+                text_of=text_of,
+                batch_size=batch_size,
+                truncate=truncate,
+                start=start,
             )
             for batch, inputs in found:
                 run(lens, batch, inputs, visit, layers=layers)
@@ -198,14 +206,16 @@ def batches(
     text_of: Callable[[Any], Text] = lambda item: item,
     batch_size: int | None = None,
     truncate: bool = True,
+    start: int = 0,
 ) -> Iterator[tuple[Batch, dict[str, Tensor]]]:
     """Tokenized batches of texts of like length, with the model's inputs.
 
-    Texts are taken from a window ahead, the longest of it first, and counted in `coverage`.
+    Texts are taken from a window ahead, the longest of it first, and counted in `coverage`. The
+    first one's place is `start`.
     """
     size = window_size(lens, batch_size) // WINDOW
     heads = max(1, getattr(lens.model.config, "num_attention_heads", 1))
-    source = enumerate(texts)
+    source = enumerate(texts, start)
     while window := list(islice(source, WINDOW * size)):
         found = list(encoded(lens, window, coverage, text_of=text_of, truncate=truncate))
         yield from _cut(lens, found, size, heads)

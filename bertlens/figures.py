@@ -1,0 +1,99 @@
+"""The paper's figures as matplotlib axes, to be restyled by whoever asked for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bertlens.errors import require
+from bertlens.patterns import BEHAVIOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bertlens.clustering import HeadMap
+    from bertlens.scores import HeadScores
+
+# Okabe & Ito's colours, told apart by colour-blind readers; grey where nothing stands out.
+COLOURS = dict(
+    zip(
+        BEHAVIOURS,
+        ("#9a9a9a", "#009e73", "#0072b2", "#56b4e9", "#d55e00", "#cc79a7", "#e69f00"),
+        strict=True,
+    )
+)
+"""A colour for each behaviour."""
+
+TITLES = {"": "none of these", "cls": "[CLS]", "sep": "[SEP]"}
+
+
+def by_layer(score: HeadScores, ax: Axes | None = None, **style: Any) -> Axes:
+    """Each head's value by layer as points, the layer's mean as a line (Figures 2 to 4).
+
+    The baseline, where there is one, is a dashed line.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    axes = _axes(ax)
+    layers = np.arange(score.n_layers)
+    at = np.repeat(layers, score.n_heads)
+    points = axes.scatter(at, score.values.ravel(), **{"s": 14, "alpha": 0.6, **style})
+    defined = ~np.isnan(score.values).all(1)
+    means = np.full(score.n_layers, np.nan)
+    means[defined] = np.nanmean(score.values[defined], 1)
+    colour = points.get_facecolor()[0][:3]
+    axes.plot(layers, means, color=colour, label=score.name)
+    if score.baseline is not None:
+        axes.axhline(score.baseline, color="0.5", linestyle="--", linewidth=1, label="uniform")
+    axes.set_xlabel("Layer")
+    axes.set_ylabel(score.unit or score.name)
+    axes.set_xticks(layers)
+    axes.set_title(score.name)
+    if score.categories:
+        axes.set_yticks(range(len(score.categories)), [_title(name) for name in score.categories])
+    return axes
+
+
+def head_map(heads: HeadMap, ax: Axes | None = None, *, by: str = "behaviour", **style: Any) -> Axes:
+    """Heads as points, near where they behave alike (Figure 6).
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        ValueError: `by` is neither "behaviour" nor "layer".
+    """
+    if by not in ("behaviour", "layer"):
+        raise ValueError(f'by must be "behaviour" or "layer", not {by!r}.')
+    axes = _axes(ax)
+    look = {"s": 28, **style}
+    x, y = heads.points[..., 0], heads.points[..., 1]
+    if by == "layer":
+        layers = np.broadcast_to(np.arange(x.shape[0])[:, None], x.shape)
+        points = axes.scatter(x, y, c=layers, cmap="viridis", **look)
+        axes.figure.colorbar(points, ax=axes, label="Layer", ticks=range(x.shape[0]))
+    else:
+        for name in BEHAVIOURS:
+            these = heads.labels == name
+            if these.any():
+                axes.scatter(x[these], y[these], color=COLOURS[name], label=_title(name), **look)
+        axes.legend(frameon=False, fontsize="small")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_title("Heads, near where they attend alike")
+    return axes
+
+
+def _title(behaviour: str) -> str:
+    return TITLES.get(behaviour, behaviour)
+
+
+def _axes(ax: Axes | None) -> Axes:
+    require("matplotlib", "analysis")
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    _, made = pyplot.subplots(figsize=(5, 3.5), layout="constrained")
+    return made

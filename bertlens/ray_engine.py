@@ -1,0 +1,136 @@
+"""A scan on several processes or machines, by Ray Data.
+
+Each actor holds a copy of the model and counts whole windows of texts with the same code, cut into
+the same batches, as a scan on one machine. A window whose actor died is given to another, and its
+counts come back once.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bertlens.corpus import Coverage, window_size
+from bertlens.errors import require
+from bertlens.scan import Counted, CountOptions, count, sources
+from bertlens.tally import Tally
+
+if TYPE_CHECKING:
+    from bertlens.lens import Lens
+
+WINDOWS = 512
+"""So many windows are handed to Ray at a time, so that a stream of any length can be counted."""
+
+
+def count_by_ray(
+    lens: Lens,
+    texts: Any,
+    options: CountOptions,
+    *,
+    segments: int | None = None,
+    workers: int = 2,
+    column: str = "text",
+    progress: bool = True,
+) -> Counted:
+    """Count patterns over texts by `workers` actors; see `Lens.scan`.
+
+    Ray is started on this machine unless it runs already; what was started is stopped.
+
+    Args:
+        texts: as in `Lens.scan`, or a Ray dataset whose texts are in `column`.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ValueError: fewer workers than one.
+    """
+    require("ray", "ray")
+    import ray
+
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, not {workers}.")
+    started = not ray.is_initialized()
+    if started:
+        ray.init(include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    if isinstance(texts, ray.data.Dataset):
+        texts = (row[column] for row in texts.iter_rows())
+    found = sources(lens, texts, segments)
+    total = Counted(Tally(options.patterns), None, Coverage())
+    try:
+        for counted in _results(lens, found, options, workers, progress):
+            total = total.merged(counted)
+    except KeyboardInterrupt:
+        total = replace(total, coverage=replace(total.coverage, partial=True))
+    except ray.exceptions.RayTaskError as error:
+        cause = _cause(error)
+        if isinstance(cause, ray.exceptions.RayError):
+            raise
+        raise cause from None
+    finally:
+        if started:
+            ray.shutdown()
+    return total
+
+
+class Worker:
+    """An actor: a model, and what to count with it."""
+
+    def __init__(self, model: Any, tokenizer: Any, name: str, options: CountOptions) -> None:
+        import ray
+
+        from bertlens.lens import Lens
+
+        self._lens = Lens(ray.get(model), ray.get(tokenizer), name=name)
+        self._options = options
+
+    def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
+        """Count windows; a row holds a window's place and its texts, pickled."""
+        results = []
+        for start, texts in zip(rows["start"], rows["texts"], strict=True):
+            window = pickle.loads(texts)
+            results.append(pickle.dumps(count(self._lens, window, self._options, start=int(start))))
+        return {"counted": np.array(results, dtype=object)}
+
+
+def _results(
+    lens: Lens, texts: Iterable[Any], options: CountOptions, workers: int, progress: bool
+) -> Iterator[Counted]:
+    """What was counted of each window, in the order in which the windows are done."""
+    import ray
+    from tqdm.auto import tqdm
+
+    model, tokenizer = ray.put(lens.model), ray.put(lens.tokenizer)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    windows = _windows(texts, window_size(lens, options.batch_size))
+    with tqdm(unit="text", disable=not progress) as bar:
+        while rows := list(islice(windows, WINDOWS)):
+            done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+                Worker,
+                fn_constructor_args=(model, tokenizer, lens.name, options),
+                batch_size=1,
+                concurrency=min(workers, len(rows)),
+                num_cpus=1,
+                num_gpus=1 if lens.device.type == "cuda" else None,
+            )
+            for row in done.iter_rows():
+                counted: Counted = pickle.loads(row["counted"])
+                bar.update(counted.coverage.texts)
+                yield counted
+
+
+def _windows(texts: Iterable[Any], size: int) -> Iterator[dict[str, Any]]:
+    source = iter(texts)
+    start = 0
+    while window := list(islice(source, size)):
+        yield {"start": start, "texts": pickle.dumps(window)}
+        start += len(window)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What went wrong in an actor, without Ray's wrapping."""
+    inner = getattr(error, "cause", None) or error.__cause__
+    return error if inner is None or inner is error else _cause(inner)
