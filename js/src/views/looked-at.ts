@@ -55,7 +55,7 @@ export function followLook(store: Store): {
   const looked = computed((): LookedAt | null => {
     const place = store.focus.value;
     const on = heads.value;
-    if (on.length === 0) return null;
+    if (on.length === 0 || store.items.from.value.size === 0) return null;
     const settled = !place || !store.page.hover.value || rested.value === place;
     const row = settled
       ? store.row({

@@ -158,7 +158,7 @@ export const tokenView: View = (container, store) => {
       const none = heads.value.length === 0;
       const blank = store.items.from.value.size === 0;
       caption.hidden = blank;
-      sides.hidden = blank;
+      sides.hidden = matrix.hidden = blank;
       const silent = store.kernel.value === "silent";
       empty.hidden = !blank && !none && (known !== null || (shown.value && !silent));
       list.hidden = below.hidden = !empty.hidden;

@@ -227,6 +227,17 @@ test("with no head on, one sentence says what to do", () => {
   expect(view.find(".bl-ranking").checkVisibility()).toBe(false);
 });
 
+test("without a text one sentence says so, and the kernel is asked nothing", async () => {
+  const none = { label: [], text: [], word: [], segment: [], special: [], continuation: [] };
+  const tokens = { ...none, words: { label: [], segment: [], special: [] } };
+  const view = token({ attention: { ...synthetic(longText(2)), tokens }, traits: { text: "" } });
+  const sentences = view.all(".bl-empty").filter((el) => el.checkVisibility());
+  expect(sentences.map((el) => el.textContent)).toEqual([
+    "No text yet: type one to see where its tokens look.",
+  ]);
+  expect(view.model.sent).toEqual([]);
+});
+
 test("where the sides differ, the shades lie on the other text", async () => {
   const attention = synthetic(storePair());
   const view = token({ attention, traits: { token: 2 } });
