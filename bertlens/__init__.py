@@ -25,7 +25,7 @@ _HOMES = {
     "Token": "bertlens.encoding",
     "Word": "bertlens.encoding",
 }
-_MODULES = {"patterns"}
+_MODULES = {"patterns", "probes"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,51 @@
+"""How sure a share of right answers is, and whether one beats another beyond chance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Z = 1.959963984540054
+"""The 97.5% point of the normal distribution, for two-sided 95% intervals."""
+
+
+def wilson(
+    correct: ArrayLike, support: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The 95% Wilson score interval of shares `correct / support`; NaN where support is 0.
+
+    Source: Wilson 1927, in the closed form of Brown, Cai and DasGupta 2001.
+    """
+    k = np.asarray(correct, np.float64)
+    n = np.asarray(support, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = k / n
+        centre = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+        half = Z / (1 + Z**2 / n) * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+        # At 0 and n correct the closed form ends there up to rounding.
+        low = np.where(k == 0, share, np.clip(centre - half, 0, share))
+        high = np.where(k == n, share, np.clip(centre + half, share, 1))
+    return low, high
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """The exact two-sided McNemar test of two classifiers on the same words.
+
+    Args:
+        only_first: how many words only the first got right.
+        only_second: how many only the second.
+
+    Returns:
+        The probability of so uneven a split, or a more uneven one, if both were equally good.
+    """
+    n, least = only_first + only_second, min(only_first, only_second)
+    if n == 0:
+        return 1.0
+    log_terms = [
+        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(least + 1)
+    ]
+    largest = max(log_terms)
+    total = math.fsum(math.exp(term - largest) for term in log_terms)
+    return min(1.0, 2 * math.exp(largest + math.log(total) - n * math.log(2)))
