@@ -52,3 +52,13 @@ def minilm_entries(shared: Path) -> list[dict[str, Any]]:
 def minilm_texts(minilm_entries: list[dict[str, Any]]) -> list[list[str]]:
     """The four texts, each one string or two."""
     return [entry["text"] for entry in minilm_entries]
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Widgets made in the test talk to a comm that records."""
+    import comm
+
+    from tests.python.page import RecordingComm
+
+    monkeypatch.setattr(comm, "create_comm", RecordingComm)
