@@ -19,7 +19,9 @@ from bertlens.errors import VocabularyError, require
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from bertlens.find_heads import Pattern
     from bertlens.scan import Scan
+    from bertlens.scores import HeadScores
     from bertlens.widgets.explorer import Explorer
 
 
@@ -117,7 +119,10 @@ class Lens:
             text, text_pair, words=words, words_pair=words_pair, truncate=truncate
         )
         inputs = self.tensors([encoding])
-        capturing = Capture(lambda: capture.store(self.model, inputs, exact=exact))
+        capturing = Capture(
+            lambda: capture.store(self.model, inputs, exact=exact),
+            capture.Replay(self.model, inputs),
+        )
         source = Captured(capturing, "self")
         return Attention(
             source,
@@ -131,9 +136,16 @@ class Lens:
             lens=self,
         )
 
-    def explore(self, text: str, text_pair: str | None = None, **traits: Any) -> Explorer:
-        """The widget on a text or a pair; the same as `lens(text, text_pair).explore(...)`."""
-        return self(text, text_pair).explore(**traits)
+    def explore(
+        self, text: str, text_pair: str | None = None, *, truncate: bool = False, **traits: Any
+    ) -> Explorer:
+        """The widget on a text or a pair; the same as `lens(text, text_pair).explore(...)`.
+
+        Args:
+            truncate: cut this text, and those typed later, where the model takes fewer tokens.
+            traits: starting values by name, as in `Attention.explore`.
+        """
+        return self(text, text_pair, truncate=truncate).explore(truncate=truncate, **traits)
 
     def scan(
         self,
@@ -197,6 +209,50 @@ class Lens:
             engine=engine,
             workers=workers,
             column=column,
+        )
+
+    def find_heads(
+        self,
+        pattern: Pattern,
+        texts: Any,
+        *,
+        level: Literal["token", "word"] = "token",
+        name: str | None = None,
+        truncate: bool = True,
+        batch_size: int | None = None,
+        progress: bool = True,
+    ) -> HeadScores:
+        """Heads by their weight along a pattern that a person writes, over many texts.
+
+            lens.find_heads(lambda a, b: a.label == b.label, texts)
+
+        Args:
+            pattern: a function of two different tokens that says whether the first one's attention
+                to the second is wanted; or an object whose `pairs(tokens)` gives bool [n, n]. Some
+                are in `bertlens.find_heads`: same_text, same_word, any_of, next_such.
+            texts: as in `scan`.
+            level: between tokens, or between words (seen as tokens whose label is the word).
+            name: of the score; the function's own by default.
+
+        Returns:
+            HeadScores: weight summed over the tokens that a token is joined to, mean over tokens
+            that have any, of which `support` says how many; NaN where none has.
+
+        Raises:
+            TypeError: a pattern that is no function, or an item that is no text.
+            ValueError: no text could be counted, or no such level.
+        """
+        from bertlens.find_heads import over_texts
+
+        return over_texts(
+            self,
+            pattern,
+            texts,
+            level=level,
+            name=name,
+            truncate=truncate,
+            batch_size=batch_size,
+            progress=progress,
         )
 
     def encode(
