@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.encoding import Token, Word
+from bertlens.inside import Inside
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
@@ -125,7 +126,7 @@ def _places(words: Sequence[Word]) -> list[tuple[list[int], list[int]]]:
     ]
 
 
-class Attention:
+class Attention(Inside):
     """Where each head looks in one text.
 
     Rows of the weights are the tokens that attend ("from", queries), columns the tokens that are
@@ -141,7 +142,12 @@ class Attention:
         notes: what a person should know, such as that the text was cut.
         kind_name: which of the model's kinds of attention this is: "self" for models of one kind,
             else such as "encoder", "decoder" or "cross".
+        measure: what the numbers are: "weights", or what was made of them, such as "rollout".
+        of_tokens: at word level, the same attention between tokens.
     """
+
+    measure: str = "weights"
+    of_tokens: Attention | None = None
 
     def __init__(
         self,
@@ -204,8 +210,18 @@ class Attention:
         """Whether weights can be made without running the model again."""
         return self._source.holds_tensors
 
-    def weights(self, layer: int | None = None, head: int | None = None) -> Weights:
+    def weights(
+        self,
+        layer: int | None = None,
+        head: int | None = None,
+        *,
+        norm: Literal["value"] | None = None,
+    ) -> Weights:
         """Attention weights, float32, read-only; rows attend, columns are attended to.
+
+        Args:
+            layer, head: counted from 0.
+            norm: "value" gives norms of weighted, transformed values instead, as `value_norms`.
 
         Returns:
             [from, to] for a layer and head, [head, from, to] for a layer, [layer, head, from, to]
@@ -214,7 +230,13 @@ class Attention:
         Raises:
             IndexError: no such layer or head.
             TypeError: a layer or head that is not an integer, or a head without a layer.
+            ValueError: another norm.
+            OutOfReachError: there are no value norms; see `value_norms`.
         """
+        if norm is not None:
+            if norm != "value":
+                raise ValueError(f'norm must be "value" or None, not {norm!r}.')
+            return self.normed.weights(layer, head)
         if layer is None:
             if head is not None:
                 raise TypeError("Give a layer too: weights(layer=..., head=...).")
@@ -231,8 +253,8 @@ class Attention:
         if self.level == "word":
             return self
         crossed = self.to_words_ is not self.words
-        columns = _as_tokens(self.to_words_, self.to_tokens) if crossed else None
-        tokens, words = _as_tokens(self.words, self.tokens)
+        columns = as_tokens(self.to_words_, self.to_tokens) if crossed else None
+        tokens, words = as_tokens(self.words, self.tokens)
         made = Attention(
             Pooled(self._source, self.words, self.to_words_),
             tokens,
@@ -248,7 +270,14 @@ class Attention:
             kind_name=self.kind_name,
         )
         made._kinds = self._kinds
+        made.measure = self.measure
+        made.of_tokens = self
         return made
+
+    @cached_property
+    def normed(self) -> Attention:
+        """The value norms, made once; see `value_norms`."""
+        return self.value_norms()
 
     @cached_property
     def scores(self) -> TextScores:
@@ -276,7 +305,8 @@ class Attention:
 
     def __repr__(self) -> str:
         shape = f"{self.n_layers} layers x {self.n_heads} heads, {len(self.tokens)} {self.level}s"
-        return f"<Attention of {self.model_name or 'given tensors'}: {shape}>"
+        of = "Attention" if self.measure == "weights" else f"Attention ({self.measure})"
+        return f"<{of} of {self.model_name or 'given tensors'}: {shape}>"
 
 
 def joined_kinds(attentions: Sequence[Attention]) -> Attention:
@@ -300,7 +330,7 @@ def checked_index(index: int, n: int, what: str) -> int:
     return value
 
 
-def _as_tokens(
+def as_tokens(
     words: Sequence[Word], tokens: Sequence[Token]
 ) -> tuple[tuple[Token, ...], tuple[Word, ...]]:
     """Words seen as single tokens, so that a word-level map reads like any other."""

@@ -6,12 +6,15 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from bertlens.attention import Weights
 from bertlens.capture import Call, Layer, Projected, Replay, Stored, StoredLayer
 from bertlens.errors import OutOfReachError
+
+Own: TypeAlias = list[int] | slice
 
 KEPT = 8
 """So many of the newest captures keep their tensors; older ones are captured anew when asked."""
@@ -55,10 +58,40 @@ class Capture:
         _touch(self)
         return stored
 
+    @property
+    def replay(self) -> Replay:
+        """The same pass again.
+
+        Raises:
+            OutOfReachError: there is no way back to the model.
+        """
+        if self._replay is None:
+            raise OutOfReachError(
+                "This attention has no model behind it, so there are only weights to look at. "
+                "Make it by calling a Lens on a text."
+            )
+        return self._replay
+
+    def calls(self, kind: str) -> list[Layer]:
+        """Layers with queries and keys; where only weights were stored, the model runs again.
+
+        Raises:
+            OutOfReachError: the family keeps queries and keys to itself.
+        """
+        layers = self.stored().kinds[kind]
+        if all(isinstance(layer, StoredLayer) for layer in layers):
+            return layers
+        self.replay.check(kind)
+        with self._lock:
+            if self._again is None:
+                self._again = Capture(self.replay.store)
+            again = self._again
+        return again.stored().kinds[kind]
+
     def close(self) -> None:
         """Let go of the tensors."""
         with self._lock:
-            self._stored = self._made = None
+            self._stored = self._made = self._again = None
         with _guard:
             _newest.pop(id(self), None)
 
@@ -105,6 +138,35 @@ class Captured:
     def stored_layer(self, layer: int) -> Layer:
         """What a layer's weights are made from."""
         return self._capture.stored().kinds[self._kind][layer]
+
+    def call(self, layer: int) -> Call:
+        """The attention function's call of a layer: queries, keys, mask and options.
+
+        Raises:
+            OutOfReachError: the family keeps queries and keys to itself.
+        """
+        found = self._capture.calls(self._kind)[layer]
+        assert isinstance(found, StoredLayer)
+        return found.call
+
+    def project(
+        self, visit: Callable[[int, Projected], None], *, layers: Collection[int] | None = None
+    ) -> None:
+        """Run the model again and show what each layer's heads write, see `Replay.project`."""
+        self._capture.replay.project(self._kind, visit, text=self._text, layers=layers)
+
+    @property
+    def text(self) -> int:
+        """Index of the text in the batch that was captured."""
+        return self._text
+
+    @property
+    def own(self) -> tuple[Own, Own]:
+        """Which rows and columns of the batch are the text's own."""
+        rows, columns = self._own
+        return slice(None) if rows is None else list(rows), (
+            slice(None) if columns is None else list(columns)
+        )
 
     def layer(self, layer: int) -> Weights:
         key = (self._kind, self._text, layer)

@@ -1,18 +1,27 @@
 """Attention out of a transformers model. Nothing else here knows transformers' internals."""
 
 from bertlens.capture.borrowing import borrowed, model_lock
+from bertlens.capture.interface import Call
 from bertlens.capture.layers import Layer, Stored, StoredLayer, reach, store, stream
+from bertlens.capture.projection import Projected
 from bertlens.capture.reach import TIERS, Reach
+from bertlens.capture.replay import Replay
+from bertlens.capture.softmax import Scores, scores_before_softmax
 
 __all__ = [
     "TIERS",
+    "Call",
     "Layer",
+    "Projected",
     "Reach",
+    "Replay",
+    "Scores",
     "Stored",
     "StoredLayer",
     "borrowed",
     "model_lock",
     "reach",
+    "scores_before_softmax",
     "store",
     "stream",
 ]

@@ -149,7 +149,8 @@ def form_of(body: nn.Module, kind: str, found: Tensor) -> str | None:
         named = None
     if named is not None and kind in ("self", "encoder"):
         return named
-    return "as is" if found.dim() == 4 and are_weights(found) else None
+    square = kind == "cross" or found.shape[-1] == found.shape[-2]
+    return "as is" if found.dim() == 4 and square and are_weights(found) else None
 
 
 def are_weights(found: Tensor) -> bool:

@@ -62,8 +62,13 @@ class Follower:
             for hook in hooks:
                 hook.remove()
 
-    def project(self, layer: int) -> Projected:
-        """The transformed values of a layer, for the first text of the batch.
+    @property
+    def layers(self) -> list[int]:
+        """The layers that were followed, in the order of their calls."""
+        return list(self._calls)
+
+    def project(self, layer: int, text: int = 0) -> Projected:
+        """The transformed values of a layer, for one text of the batch.
 
         Raises:
             OutOfReachError: no module projects the attention output as it is, for instance
@@ -71,7 +76,7 @@ class Follower:
         """
         call, flat = self._calls[layer]
         for module in self._takers.get(layer, ()):
-            found = _projected(call, flat, module)
+            found = _projected(call, flat, module, text)
             if found is not None:
                 return found
         raise OutOfReachError(
@@ -91,7 +96,7 @@ class Follower:
             self._takers.setdefault(layer, []).append(module)
 
 
-def _projected(call: Call, flat: Tensor, module: nn.Module) -> Projected | None:
+def _projected(call: Call, flat: Tensor, module: nn.Module, text: int) -> Projected | None:
     """What `module` makes of each head's values, or None unless it is a projection of them.
 
     The module is asked rather than read: that holds for nn.Linear, for GPT-2's Conv1D, and for
@@ -102,16 +107,16 @@ def _projected(call: Call, flat: Tensor, module: nn.Module) -> Projected | None:
     identity = torch.eye(width, dtype=flat.dtype, device=flat.device)
     try:
         rows = module.forward(torch.cat([flat.new_zeros(1, width), identity])[None])[0]
-        output = module.forward(flat[:1])[0]
+        output = module.forward(flat[text : text + 1])[0]
     except (RuntimeError, TypeError, ValueError, IndexError):
         return None
     if not isinstance(rows, Tensor) or rows.dim() != 2 or output.dim() != 2:
         return None
     rows, output = rows.float().cpu(), output.float().cpu()
     bias, matrix = rows[0], rows[1:] - rows[0]
-    values = per_head(call.value[0], n_heads).float().cpu()
+    values = per_head(call.value[text], n_heads).float().cpu()
     sliced = matrix.reshape(n_heads, width // n_heads, -1)
-    together = flat[0].float().cpu() @ matrix + bias
+    together = flat[text].float().cpu() @ matrix + bias
     loose = (CLOSE if flat.dtype == torch.float32 else 2e-2) * output.abs().max().clamp(min=1)
     if bool((together - output).abs().max() > loose):
         return None

@@ -43,8 +43,8 @@ class Scores:
     sink: Tensor | None
 
 
-def scores_before_softmax(call: Call) -> Scores:
-    """The scores of a stored call, for the first text of its batch.
+def scores_before_softmax(call: Call, text: int = 0) -> Scores:
+    """The scores of a stored call, for one text of its batch.
 
     The total is read off the family's own eager function as it calls softmax, so it holds whatever
     a family does to its scores; the parts that are known by name are worked out beside it.
@@ -53,21 +53,21 @@ def scores_before_softmax(call: Call) -> Scores:
         OutOfReachError: the family's function makes its weights without a softmax.
     """
     with torch.no_grad():
-        seen = _softmax_input(call)
+        seen = _softmax_input(call)[text]
         width = call.key.shape[-2]
         # In the model's dtype: half precision rounds its scores, and so must the parts.
-        key = per_head(call.key[0], call.query.shape[1])
-        dot = (call.query[0] @ key.transpose(1, 2)).float().cpu()
+        key = per_head(call.key[text], call.query.shape[1])
+        dot = (call.query[text] @ key.transpose(1, 2)).float().cpu()
         scale = call.options.get("scaling")
         scale = _default_scale(call) if scale is None else float(scale)
         known = dot * scale
         cap = _softcap(call)
         capped = None if cap is None else torch.tanh(known / cap) * cap - known
-        bias = _added(call.options.get("position_bias"), width)
-        mask = _added(call.mask, width)
+        bias = _added(call.options.get("position_bias"), text, width)
+        mask = _added(call.mask, text, width)
         for part in (capped, bias, mask):
             known = known if part is None else known + part
-        total, sink = seen[..., : width], None
+        total, sink = seen[..., :width], None
         if seen.shape[-1] == width + 1:
             # Families with a sink take the row's maximum off first, which changes no weight.
             shift = (total - known).gather(-1, total.argmax(-1, keepdim=True))
@@ -90,7 +90,8 @@ def _softmax_input(call: Call) -> Tensor:
             f"{type(call.module).__name__} makes its weights with {len(found)} calls of softmax "
             "over tokens where one is expected, so there are no scores before the softmax to show."
         )
-    return found[0][0].float().cpu()
+    scores: Tensor = found[0].float().cpu()
+    return scores
 
 
 class _Softmaxes(TorchFunctionMode):
@@ -118,11 +119,11 @@ def _softcap(call: Call) -> float | None:
     return None if cap is None else float(cap)
 
 
-def _added(part: Any, width: int) -> Tensor | None:
-    """A mask or position bias of the first text: [heads or 1, from or 1, to]; None if absent."""
+def _added(part: Any, text: int, width: int) -> Tensor | None:
+    """A mask or position bias of one text: [heads or 1, from or 1, to]; None if absent."""
     if not isinstance(part, Tensor):
         return None
-    return part[0, ..., :width].float().cpu()
+    return part[text if len(part) > 1 else 0, ..., :width].float().cpu()
 
 
 def _rest(total: Tensor, known: Tensor) -> Tensor | None:
