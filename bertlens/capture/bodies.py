@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 
@@ -78,3 +78,31 @@ def call_body(body: nn.Module, inputs: Mapping[str, Any], **options: Any) -> Any
 def run_body(model: nn.Module, inputs: Mapping[str, Any]) -> Any:
     """Run the part of a model that has attention."""
     return call_body(body_of(model, inputs), inputs)
+
+
+def has_two_ways(body: nn.Module) -> bool:
+    """Whether a family exchanges its attention modules by the length of the text (BigBird)."""
+    return bool(_choosers(body))
+
+
+def is_short(body: nn.Module, inputs: Mapping[str, Any]) -> bool:
+    """Whether such a family would give up its blocks for this text."""
+    ids = inputs.get("input_ids")
+    for part in _choosers(body):
+        config: Any = part.config
+        most = (5 + 2 * config.num_random_blocks) * config.block_size
+        if isinstance(ids, Tensor) and ids.shape[-1] <= most:
+            return True
+    return False
+
+
+def settle(body: nn.Module, inputs: Mapping[str, Any]) -> None:
+    """Let it exchange them before hooks are set; `borrowed` brings the old ones back."""
+    if is_short(body, inputs):
+        for part in _choosers(body):
+            part.set_attention_type("original_full")  # type: ignore[operator]
+
+
+def _choosers(body: nn.Module) -> list[nn.Module]:
+    parts = [body, *body.children()]
+    return [part for part in parts if getattr(part, "attention_type", None) == "block_sparse"]

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import call_body, unwrapped
+from bertlens.capture.bodies import call_body, has_two_ways, is_short, settle, unwrapped
 from bertlens.capture.borrowing import borrowed, random_state_kept
 from bertlens.capture.forms import form_of
 from bertlens.capture.hooks import tensors_in, watched
 from bertlens.capture.interface import Call, tapped
 from bertlens.capture.outputs import attention_fields, kind_of_field
-from bertlens.capture.reach import Place, Reach
+from bertlens.capture.reach import Listed, Place, Reach
 from bertlens.capture.running import run, use_eager
 from bertlens.errors import NoAttentionError
 
@@ -40,10 +40,10 @@ def reach_of(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> Re
         NoAttentionError: there is none, or none that can be reached.
     """
     known = _found.setdefault(body, {})
-    names = frozenset(inputs)
-    if names not in known:
-        known[names] = _find(model, body, inputs)
-    return known[names]
+    key = frozenset({*inputs, *(["short"] if is_short(body, inputs) else [])})
+    if key not in known:
+        known[key] = _find(model, body, inputs)
+    return known[key]
 
 
 def forget(body: nn.Module) -> None:
@@ -52,9 +52,11 @@ def forget(body: nn.Module) -> None:
 
 
 def _find(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> Reach:
+    # A family that chooses its attention by length is judged by the person's own text.
+    short = inputs if has_two_ways(body) else _small(inputs)
     with borrowed(unwrapped(model)), random_state_kept():
         try:
-            return _calibrated(body, _small(inputs))
+            return _calibrated(body, short)
         except NoAttentionError:
             raise
         except (RuntimeError, ValueError, IndexError, TypeError, AssertionError):
@@ -78,33 +80,99 @@ def _small(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class _Truth:
-    """What the model itself says in eager mode: its lists of attentions and where they came from.
+    """What the model itself says in eager mode.
 
     Attributes:
-        fields: output name -> tensors of its layers.
+        kinds: kind -> its layers' tensors, as the model lists them.
+        lists: kind -> the output and the indices in it where they are listed.
         places: id of a tensor -> the innermost place that returned it inside a tuple.
+        kept: tensors, so that their ids stay their own.
     """
 
-    fields: dict[str, list[Tensor]] = field(default_factory=dict)
+    kinds: dict[str, list[Tensor]] = field(default_factory=dict)
+    lists: dict[str, Listed] = field(default_factory=dict)
     places: dict[int, Place] = field(default_factory=dict)
-    kept: list[Any] = field(default_factory=list)
+    kept: list[Tensor] = field(default_factory=list)
+
+    def read(self, outputs: Any) -> None:
+        """Take the lists of attentions out of a model's outputs."""
+        for name, tensors in attention_fields(outputs).items():
+            # Pooling models look at different numbers of tokens: each is a kind of its own.
+            sizes = list(dict.fromkeys(tensor.shape[-2:] for tensor in tensors))
+            for i, size in enumerate(sizes):
+                kind = kind_of_field(name) + (f" {i}" if len(sizes) > 1 else "")
+                indices = tuple(n for n, t in enumerate(tensors) if t.shape[-2:] == size)
+                self.kinds[kind] = [tensors[n] for n in indices]
+                self.lists[kind] = Listed(name, indices)
 
 
 def _calibrated(body: nn.Module, inputs: Mapping[str, Any]) -> Reach:
+    settle(body, inputs)
+    calls = _tapped_calls(body, inputs)
     truth = _truth(body, inputs)
-    reach = _by_taps(_tapped_calls(body, inputs), truth)
-    rest = {
-        name: tensors
-        for name, tensors in truth.fields.items()
-        if kind_of_field(name) not in reach.layers
-    }
-    for name, tensors in rest.items():
-        reach = _by_hooks_or_field(reach, body, name, tensors, truth)
-    if reach.hooks:
-        reach = _checked_hooks(reach, body, inputs, truth)
-    if not reach.layers:
-        raise NoAttentionError(unreachable(body, truth.fields))
-    return reach
+    tapped_reach = _by_taps(calls, truth)
+    if truth.kinds and set(truth.kinds) <= set(tapped_reach.layers):
+        return tapped_reach
+    forms = {kind: form_of(body, kind, tensors[0]) for kind, tensors in truth.kinds.items()}
+    for reach in _candidates(tapped_reach, truth, forms):
+        if _gives_the_truth(reach, body, inputs, truth):
+            return replace(reach, checked=tapped_reach.checked | set(_known(reach, truth)))
+    if tapped_reach.layers:
+        return tapped_reach
+    raise NoAttentionError(unreachable(body, truth.kinds))
+
+
+def _candidates(
+    tapped_reach: Reach, truth: _Truth, forms: Mapping[str, str | None]
+) -> Iterator[Reach]:
+    """Ways to what the taps do not reach, the best first; then ways without taps."""
+    for base in (tapped_reach, Reach()):
+        rest = {
+            kind: form
+            for kind, form in forms.items()
+            if form is not None and kind not in base.layers
+        }
+        if not rest:
+            continue
+        layers = {kind: len(truth.kinds[kind]) for kind in rest}
+        with_rest = replace(base, layers={**base.layers, **layers}, forms={**base.forms, **rest})
+        hooks = _hooks(rest, truth)
+        if hooks:
+            yield replace(with_rest, hooks=hooks)
+            yield replace(with_rest, hooks=hooks, removable=False)
+        yield replace(with_rest, lists={kind: truth.lists[kind] for kind in rest})
+
+
+def _hooks(kinds: Collection[str], truth: _Truth) -> dict[Place, str] | None:
+    """Where the modules return the layers of some kinds; None if not all are found."""
+    hooks: dict[Place, str] = {}
+    for kind in kinds:
+        for tensor in truth.kinds[kind]:
+            place = truth.places.get(id(tensor))
+            if place is None or hooks.setdefault(place, kind) != kind:
+                return None
+    return hooks
+
+
+def _gives_the_truth(
+    reach: Reach, body: nn.Module, inputs: Mapping[str, Any], truth: _Truth
+) -> bool:
+    raw = replace(reach, forms=dict.fromkeys(reach.forms, "as is"))
+    seen = _Seen()
+    torch.manual_seed(0)
+    try:
+        run(body, inputs, raw, seen)
+    except (TypeError, AttributeError, ValueError, RuntimeError, LookupError):
+        return False  # a model that needs what was taken out of its modules' outputs
+    return all(
+        len(seen.found[kind]) == len(truth.kinds[kind])
+        and all(map(same, seen.found[kind], truth.kinds[kind]))
+        for kind in _known(reach, truth)
+    )
+
+
+def _known(reach: Reach, truth: _Truth) -> list[str]:
+    return [kind for kind in reach.layers if kind in truth.kinds]
 
 
 def _truth(body: nn.Module, inputs: Mapping[str, Any]) -> _Truth:
@@ -114,15 +182,16 @@ def _truth(body: nn.Module, inputs: Mapping[str, Any]) -> _Truth:
         for steps, tensor in tensors_in(output):
             if steps and tensor.dim() >= 4:
                 truth.places.setdefault(id(tensor), Place(path, steps))
-                truth.kept.append(tensor)  # so that its id stays its own
+                truth.kept.append(tensor)
 
     use_eager(body)
+    torch.manual_seed(0)
     try:
         with watched(body, see):
             outputs = call_body(body, inputs, output_attentions=True)
     except (TypeError, ValueError, NotImplementedError):
         return _Truth()  # a family that has no such option
-    truth.fields = attention_fields(outputs)
+    truth.read(outputs)
     return truth
 
 
@@ -136,6 +205,7 @@ def _tapped_calls(body: nn.Module, inputs: Mapping[str, Any]) -> list[tuple[str,
         calls.append((paths.get(id(call.module), ""), weights))
         return output
 
+    torch.manual_seed(0)
     try:
         with tapped(body, note):
             call_body(body, inputs)
@@ -147,115 +217,43 @@ def _tapped_calls(body: nn.Module, inputs: Mapping[str, Any]) -> list[tuple[str,
 def _by_taps(calls: list[tuple[str, Tensor]], truth: _Truth) -> Reach:
     """Give each call the kind whose next layer has the same weights."""
     used: Counter[str] = Counter()
-    field_of: dict[str, str | None] = {}
+    kind_at: dict[str, str | None] = {}
     for path, weights in calls:
-        name = next(
-            (
-                name
-                for name, tensors in truth.fields.items()
-                if used[name] < len(tensors) and same(weights, tensors[used[name]])
-            ),
-            None,
-        )
-        if path in field_of and field_of[path] != name:
-            name = None
-        if name is not None:
-            used[name] += 1
-        field_of[path] = name
-    whole = {name for name, tensors in truth.fields.items() if used[name] == len(tensors)}
-    kinds = {path: kind_of_field(name) for path, name in field_of.items() if name in whole and name}
-    checked = frozenset(kinds.values())
-    half = {path for path, name in field_of.items() if name and name not in whole}
-    taps = {**kinds, **_unlisted(calls, {*kinds, *half}, truth)}
-    return _staged(taps, calls, checked)
+        kind = next((k for k in truth.kinds if _is_next(weights, truth.kinds[k], used[k])), None)
+        if kind_at.setdefault(path, kind) != kind:
+            kind_at[path] = kind = None
+        if kind is not None:
+            used[kind] += 1
+    whole = {kind for kind, tensors in truth.kinds.items() if used[kind] == len(tensors)}
+    taps = {path: kind for path, kind in kind_at.items() if kind in whole and kind is not None}
+    checked = frozenset(taps.values())
+    taps |= _unlisted(calls, {path for path, kind in kind_at.items() if kind}, truth)
+    layers = Counter(taps[path] for path, _ in calls if path in taps)
+    return Reach(taps, layers=dict(layers), forms=dict.fromkeys(layers, "as is"), checked=checked)
+
+
+def _is_next(weights: Tensor, tensors: list[Tensor], used: int) -> bool:
+    return used < len(tensors) and same(weights, tensors[used])
 
 
 def _unlisted(calls: list[tuple[str, Tensor]], listed: set[str], truth: _Truth) -> dict[str, str]:
-    """Kinds of calls that the model's outputs do not list, named by where they are."""
-    rest = [path for path, _ in calls if path not in listed]
-    if truth.fields and not listed:
+    """Kinds of calls that the model's outputs do not list: by where they are and their sizes."""
+    if truth.kinds and not listed:
         return {}  # the outputs list other numbers: what the calls give is not the whole
-    towers = {path: path.split(".")[0] if listed else "self" for path in rest}
-    if len(set(towers.values())) == 1 and not listed:
-        crossed = {p for p, w in calls if w.shape[-1] != w.shape[-2]}
-        return {path: "cross" if path in crossed else "self" for path in rest}
-    return towers
-
-
-def _staged(
-    taps: Mapping[str, str], calls: list[tuple[str, Tensor]], checked: frozenset[str]
-) -> Reach:
-    """Split kinds whose layers look at different numbers of tokens, as pooling models have."""
-    shapes: dict[str, list[torch.Size]] = defaultdict(list)
-    for path, weights in calls:
-        kind = taps.get(path)
-        if kind is not None and weights.shape[-2:] not in shapes[kind]:
-            shapes[kind].append(weights.shape[-2:])
-    staged: dict[str, str] = {}
-    layers: Counter[str] = Counter()
-    for path, weights in calls:
-        kind = taps.get(path)
-        if kind is None:
-            continue
-        if len(shapes[kind]) > 1:
-            stage = f"{kind} {shapes[kind].index(weights.shape[-2:])}"
-            checked |= {stage} if kind in checked else set()
-            kind = stage
-        staged.setdefault(path, kind)
-        layers[staged[path]] += 1
-    return Reach(
-        taps=staged,
-        layers=dict(layers),
-        forms=dict.fromkeys(layers, "as is"),
-        checked=checked & set(layers),
-    )
-
-
-def _by_hooks_or_field(
-    reach: Reach, body: nn.Module, name: str, tensors: list[Tensor], truth: _Truth
-) -> Reach:
-    kind = kind_of_field(name)
-    form = form_of(body, kind, tensors[0])
-    if form is None:
-        return reach
-    reach = replace(
-        reach,
-        layers={**reach.layers, kind: len(tensors)},
-        forms={**reach.forms, kind: form},
-        checked=reach.checked | {kind},
-    )
-    places = [truth.places.get(id(tensor)) for tensor in tensors]
-    if all(places):
-        hooks = {place: kind for place in places if place is not None}
-        return replace(reach, hooks={**reach.hooks, **hooks})
-    return replace(reach, fields={**reach.fields, kind: name})
-
-
-def _checked_hooks(
-    reach: Reach, body: nn.Module, inputs: Mapping[str, Any], truth: _Truth
-) -> Reach:
-    """The hooks if the weights that they hand over are the model's own; else its lists."""
-    expected = {kind_of_field(name): tensors for name, tensors in truth.fields.items()}
-    raw = replace(reach, forms=dict.fromkeys(reach.forms, "as is"))
-    for removable in (True, False):
-        seen = _Seen()
-        torch.manual_seed(0)
-        try:
-            run(body, inputs, replace(raw, removable=removable), seen)
-        except (TypeError, AttributeError, ValueError, RuntimeError, IndexError):
-            continue
-        if all(
-            len(seen.found[kind]) == len(expected[kind])
-            and all(map(same, seen.found[kind], expected[kind]))
-            for kind in set(reach.hooks.values())
-        ):
-            return replace(reach, removable=removable)
-    fields = {
-        kind_of_field(name): name
-        for name in truth.fields
-        if kind_of_field(name) in reach.hooks.values()
+    rest = {path: weights for path, weights in reversed(calls) if path not in listed}
+    names: dict[str, str] = {}
+    for path, weights in rest.items():
+        square = weights.shape[-1] == weights.shape[-2]
+        names[path] = path.split(".")[0] if listed else "self" if square else "cross"
+    sizes: dict[str, list[Any]] = {}
+    for path, name in names.items():
+        found = sizes.setdefault(name, [])
+        if rest[path].shape[-2:] not in found:
+            found.insert(0, rest[path].shape[-2:])
+    return {
+        path: f"{name} {sizes[name].index(rest[path].shape[-2:])}" if len(sizes[name]) > 1 else name
+        for path, name in names.items()
     }
-    return replace(reach, hooks={}, fields={**reach.fields, **fields})
 
 
 class _Seen:
@@ -281,13 +279,13 @@ def same(found: Tensor, expected: Tensor) -> bool:
     return torch.allclose(found.float(), expected.float(), atol=loose, rtol=0, equal_nan=True)
 
 
-def unreachable(body: nn.Module, fields: Mapping[str, Any]) -> str:
+def unreachable(body: nn.Module, listed: Mapping[str, Any]) -> str:
     """Why there is nothing to see, in words."""
     name = type(body).__name__
-    if fields:
+    if listed:
         return (
             f"{name} returns something else than attention weights as its attentions "
-            f"({', '.join(fields)}), and bertlens will not show it as such. Load another model."
+            f"({', '.join(listed)}), and bertlens will not show it as such. Load another model."
         )
     if not any("attention" in type(module).__name__.lower() for module in body.modules()):
         return f"{name} has no attention, so there is nothing to look at. Load another model."

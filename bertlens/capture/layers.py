@@ -108,12 +108,13 @@ class Stored:
 
 @dataclass
 class _Keep:
-    """Stores layers while the fast implementation makes the output."""
+    """Stores layers while the fast implementation makes the output, or the family's eager one."""
 
+    eager: bool = False
     kinds: dict[str, list[Layer]] = field(default_factory=dict)
 
     def call(self, kind: str, layer: int, call: Call) -> Tensor:
-        output = fast_output(call)
+        output = call.eager()[0] if self.eager else fast_output(call)
         call.value = call.value.new_empty(0)
         broken = bool(output.isnan().any())
         self.kinds.setdefault(kind, []).append(StoredLayer(call, broken))
@@ -158,16 +159,19 @@ class _KeepWeights:
         self.kinds.setdefault(kind, []).append(DenseLayer(weights.float().cpu()))
 
 
-def store(model: nn.Module, inputs: Mapping[str, Any], *, exact: bool = False) -> Stored:
+def store(
+    model: nn.Module, inputs: Mapping[str, Any], *, exact: bool = False, eager: bool = False
+) -> Stored:
     """Run the model once and keep what each layer's weights are made from.
 
     Args:
         exact: keep eager's weights instead of queries and keys.
+        eager: keep queries and keys of a pass of eager attention, those of exact weights.
 
     Raises:
         NoAttentionError: the model has no attention that can be reached.
     """
-    keep = _KeepWeights() if exact else _Keep()
+    keep = _KeepWeights() if exact else _Keep(eager)
     reach, outputs = _run(model, inputs, keep)
     kinds = {kind: keep.kinds[kind] for kind in reach.kinds}
     return Stored(kinds, reach, outputs)

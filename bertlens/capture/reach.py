@@ -21,13 +21,21 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """Where a model's outputs list weights: the name of an output, and which of its tensors."""
+
+    name: str
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Reach:
     """The ways to a model's kinds of attention, found by running it once on a small text.
 
     Attributes:
         taps: module path -> kind, for modules that ask transformers for an attention function.
         hooks: place -> kind, for modules whose output holds the weights.
-        fields: kind -> name of the model's output that lists the weights of its layers.
+        lists: kind -> where the model's outputs list the weights of its layers.
         layers: kind -> how many layers it has.
         forms: kind -> the form of what the model returns, see `forms`.
         checked: kinds whose weights were compared with the model's own eager attentions.
@@ -36,7 +44,7 @@ class Reach:
 
     taps: Mapping[str, str] = field(default_factory=dict)
     hooks: Mapping[Place, str] = field(default_factory=dict)
-    fields: Mapping[str, str] = field(default_factory=dict)
+    lists: Mapping[str, Listed] = field(default_factory=dict)
     layers: Mapping[str, int] = field(default_factory=dict)
     forms: Mapping[str, str] = field(default_factory=dict)
     checked: frozenset[str] = frozenset()
@@ -51,11 +59,11 @@ class Reach:
 
     def tier(self, kind: str) -> int:
         """1, 2 or 3: see TIERS."""
-        if kind in self.fields:
+        if kind in self.lists:
             return 3
         return 2 if kind in self.hooks.values() else 1
 
     @property
     def asks_for_attentions(self) -> bool:
         """Whether the model has to be run with `output_attentions=True`."""
-        return bool(self.hooks or self.fields)
+        return bool(self.hooks or self.lists)

@@ -42,8 +42,8 @@ class Replay:
             )
 
     def store(self) -> Stored:
-        """Queries, keys and what else weights are made from."""
-        return store(self.model, self.inputs)
+        """Queries, keys and what else weights are made from, of a pass of eager attention."""
+        return store(self.model, self.inputs, eager=True)
 
     def project(
         self,

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import call_body
+from bertlens.capture.bodies import call_body, settle
 from bertlens.capture.borrowing import attention_configs
 from bertlens.capture.forms import FORMS, Sizes
 from bertlens.capture.hooks import taken
@@ -32,6 +32,7 @@ class Receiver(Protocol):
 
 def run(body: nn.Module, inputs: Mapping[str, Any], reach: Reach, receiver: Receiver) -> Any:
     """Run a body, inside `borrowed`, and show its attention to `receiver`. Returns its outputs."""
+    settle(body, inputs)
     counts: Counter[str] = Counter()
     sizes = Sizes.of(body, inputs)
 
@@ -62,11 +63,13 @@ def run(body: nn.Module, inputs: Mapping[str, Any], reach: Reach, receiver: Rece
         if reach.hooks:
             stack.enter_context(taken(body, reach.hooks, take, remove=reach.removable))
         outputs = call_body(body, inputs, **options)
-    if reach.fields:
-        listed = attention_fields(outputs)
-        for kind, name in reach.fields.items():
-            for found in listed.get(name, []):
-                take(kind, found)
+    if reach.lists:
+        found = attention_fields(outputs)
+        for kind, listed in reach.lists.items():
+            tensors = found.get(listed.name, [])
+            for index in listed.indices:
+                if index < len(tensors):
+                    take(kind, tensors[index])
     return outputs
 
 
