@@ -5,7 +5,7 @@ from __future__ import annotations
 from bertlens.widgets.wire import Reply, Request, answers, model_of
 
 
-@answers("text")
+@answers("text", timeless=True)
 def text(request: Request) -> Reply:
     """{text, text_pair} -> {}, after the traits have changed; an empty text_pair is none."""
     selection = request.selection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from bertlens.scores import HeadScores
 from bertlens.widgets import bundle, maps, text, wire  # noqa: F401
 from bertlens.widgets.picture import Picture, picture
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, SelectionTraits
+
+_log = logging.getLogger(__name__)
 
 
 class View(SelectionTraits, anywidget.AnyWidget):
@@ -81,7 +84,10 @@ class View(SelectionTraits, anywidget.AnyWidget):
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             # Shown where widgets are not: untrusted notebooks, nbconvert.
-            bundle[0]["text/html"] = self.static()._repr_html_()
+            try:
+                bundle[0]["text/html"] = self.static()._repr_html_()
+            except Exception:
+                _log.exception("No still picture could be made of the view")
         return bundle
 
     def close(self) -> None:

@@ -102,22 +102,27 @@ class Reply:
 
 Answer = Callable[[Request], Reply]
 _answers: dict[str, Answer] = {}
-TIMELESS = {"text"}
-"""Kinds that are not about the text now shown, so that they never go stale."""
+_timeless: set[str] = set()
 
 
-def answers(kind: str) -> Callable[[Answer], Answer]:
-    """Mark a function as what answers requests of this kind."""
+def answers(kind: str, *, timeless: bool = False) -> Callable[[Answer], Answer]:
+    """Mark a function as what answers requests of this kind.
+
+    Args:
+        timeless: the request is not about the text now shown, so that it never goes stale.
+    """
 
     def mark(answer: Answer) -> Answer:
         _answers[kind] = answer
+        if timeless:
+            _timeless.add(kind)
         return answer
 
     return mark
 
 
 def reply(selection: Selection, content: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """The content and the buffers that answer a request; it never raises an Exception."""
+    """The content and the buffers that answer a request; it never raises."""
     made: dict[str, Any] = {"id": content.get("id"), "dtype": None, "shape": None}
     buffers: list[Any] = []
     try:
@@ -129,6 +134,9 @@ def reply(selection: Selection, content: Mapping[str, Any]) -> tuple[dict[str, A
             buffers = [array.data.cast("B") if array.size else b""]
     except BusyError as error:
         made |= {"ok": False, "busy": True, "error": str(error)}
+    except KeyboardInterrupt:
+        # This request was all that the thread did.
+        made |= {"ok": False, "error": "Interrupted"}
     except Exception as error:
         made |= {"ok": False, "error": in_words(error)}
     made["generation"] = selection.current[1]
@@ -143,7 +151,7 @@ def _found(selection: Selection, content: Mapping[str, Any]) -> Reply:
             f"There is no request of kind {kind!r}; there are: {', '.join(_answers)}."
         )
     attention, generation = selection.current
-    if kind not in TIMELESS and content.get("generation") != generation:
+    if kind not in _timeless and content.get("generation") != generation:
         raise StaleError("The text has changed since this was asked.")
     return answer(Request(selection, attention, content))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,18 +29,6 @@ def lens() -> bl.Lens:
     return countable()
 
 
-def reference(shared: Path) -> np.lib.npyio.NpzFile:
-    return np.load(shared / "reference" / "minilm.npz")
-
-
-def text_of_the_reference(shared: Path, name: str) -> int:
-    import json
-
-    texts = json.loads((shared / "reference" / "minilm.json").read_text())
-    texts = texts["texts"] if isinstance(texts, dict) else texts
-    return next(i for i, entry in enumerate(texts) if name in json.dumps(entry))
-
-
 def test_a_block_holds_the_square_roots_of_the_weights(store: bl.Attention) -> None:
     reply, block = Page(store.explore()).ask("block", layer=2, heads=[8, 0], level="token")
     assert (reply["ok"], reply["error"], reply["dtype"]) == (True, None, "uint8")
@@ -52,8 +39,10 @@ def test_a_block_holds_the_square_roots_of_the_weights(store: bl.Attention) -> N
     assert np.abs(block / 255 - expected).max() < 0.002
 
 
-def test_blocks_decode_to_the_reference_weights(store: bl.Attention, shared: Path) -> None:
-    weights = reference(shared)[f"attention_{text_of_the_reference(shared, 'strawberries')}"]
+def test_blocks_decode_to_the_reference_weights(
+    store: bl.Attention, minilm: dict[str, np.ndarray], minilm_texts: list[list[str]]
+) -> None:
+    weights = minilm[f"attention_{minilm_texts.index([STORE, STRAWBERRIES])}"]
     page = Page(store.explore())
     for layer in range(6):
         _, block = page.ask("block", layer=layer, heads=list(range(12)), level="token")
@@ -176,13 +165,15 @@ def test_rows_of_words_are_exact_too(lens: bl.Lens) -> None:
     np.testing.assert_allclose(row[0], expected, atol=1e-6)
 
 
-def test_scores_of_the_text_are_offered(store: bl.Attention, shared: Path) -> None:
+def test_scores_of_the_text_are_offered(
+    store: bl.Attention, minilm: dict[str, np.ndarray], minilm_texts: list[list[str]]
+) -> None:
     reply, _ = Page(store.explore()).ask("scores")
     offered = {score["name"]: score for score in reply["scores"]}
     assert offered["entropy"]["unit"] == "nats"
     assert offered["entropy"]["notable"] == "low"
-    name = f"entropy_{text_of_the_reference(shared, 'strawberries')}"
-    np.testing.assert_allclose(offered["entropy"]["values"], reference(shared)[name], atol=1e-5)
+    expected = minilm[f"entropy_{minilm_texts.index([STORE, STRAWBERRIES])}"]
+    np.testing.assert_allclose(offered["entropy"]["values"], expected, atol=1e-5)
 
 
 def test_a_typed_text_changes_the_traits_before_its_reply(lens: bl.Lens) -> None:
@@ -334,6 +325,18 @@ def test_a_fault_in_the_kernel_reaches_the_page_in_words(
     assert not reply["ok"]
     assert reply["error"] == "ZeroDivisionError: division by zero"
     assert "fail" in caplog.text
+
+
+def test_an_interrupted_request_is_answered_too(
+    lens: bl.Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    view = lens.explore(STORE)
+    monkeypatch.setattr("bertlens.widgets.maps.coded", interrupt)
+    reply, _ = Page(view).ask("block", layer=0, heads=[0], level="token")
+    assert (reply["ok"], reply["error"]) == (False, "Interrupted")
 
 
 def test_requests_on_another_thread_and_a_cell_on_this_one_do_not_disturb_each_other(

@@ -9,6 +9,7 @@ import pytest
 from traitlets import TraitError
 
 import bertlens as bl
+from bertlens.attention import Dense, joined_kinds
 from bertlens.errors import BertlensError, EmptyTextError, TextTooLongError
 from bertlens.widgets.explorer import Explorer
 from tests.python.page import Page, countable
@@ -321,6 +322,29 @@ def test_the_pin_is_dropped_when_the_other_side_has_no_such_token(lens: bl.Lens)
     view.side = "to"
     assert view.token is None
     assert view.meta["to"]["label"] == [token.label for token in short.tokens]
+
+
+def test_another_kind_of_attention_is_another_map_of_the_same_text(lens: bl.Lens) -> None:
+    attention = lens(STORE)
+    encoder, decoder = (
+        bl.Attention(
+            Dense(attention.weights()[:layers]),
+            attention.tokens,
+            attention.words,
+            text=STORE,
+            kind_name=name,
+        )
+        for name, layers in (("encoder", 3), ("decoder", 2))
+    )
+    view = joined_kinds([encoder, decoder]).explore(layer=2, heads=[1], token=3)
+    head = view.head_view()
+    assert (view.kind, view.meta["kinds"]) == ("encoder", ["encoder", "decoder"])
+    Page(head).set(kind="decoder")
+    assert view.attention is decoder
+    assert (view.kind, head.generation, view.meta["n_layers"]) == ("decoder", 2, 2)
+    assert (view.layer, head.heads, view.token) == (1, [1], None)
+    view.kind = "encoder"
+    assert head.attention is encoder
 
 
 def test_an_attention_without_a_model_has_no_text_box_and_says_why(lens: bl.Lens) -> None:

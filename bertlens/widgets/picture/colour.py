@@ -15,7 +15,12 @@ def head_colour(head: int) -> str:
     """The colour of a head as #rrggbb."""
     again = head // len(HUES) % 2 == 1
     hue = HUES[head % len(HUES)]
-    return "#%02x%02x%02x" % (oklch(0.45, 0.11, hue) if again else oklch(0.6, 0.145, hue))
+    return css(oklch(0.45, 0.11, hue) if again else oklch(0.6, 0.145, hue))
+
+
+def css(colour: Rgb) -> str:
+    """A colour as #rrggbb."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
 @cache

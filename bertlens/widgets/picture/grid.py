@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bertlens.scores import HeadScores
 from bertlens.widgets.maps import thumbnails
-from bertlens.widgets.picture.colour import ramp
+from bertlens.widgets.picture.colour import HUES, css, oklch, ramp
 from bertlens.widgets.picture.drawing import ACCENT, MUTED, Drawing, text, words
 from bertlens.widgets.picture.drawing import image as placed
 from bertlens.widgets.picture.png import data_uri
@@ -21,6 +21,7 @@ PIXELS = 30_000
 MOST_WEIGHTS = 20_000_000
 """Making more weights than these would take a noticeable part of a second: only the layer that is
 shown is drawn then."""
+_CATEGORIES = ((255, 255, 255), *(oklch(0.7, 0.12, hue) for hue in (*HUES, 50, 240, 160)))
 
 
 def draw(scene: Scene) -> Drawing:
@@ -29,14 +30,17 @@ def draw(scene: Scene) -> Drawing:
     n_layers, n_heads = attention.n_layers, attention.n_heads
     cell = min(28.0, (WIDTH - LEFT) / n_heads)
     width, height = cell * n_heads, cell * n_layers
-    maps = _maps(scene) if scene.score is None else _shades(scene.score)
+    score = scene.score
+    named = score is not None and bool(score.categories)
+    maps = _maps(scene) if score is None else _shades(score)
+    palette = _CATEGORIES if named else ramp(LEVELS)
     side = 0.4 if cell < 10 else 1.5
     parts = [
         text(0, 12, "Layers × heads", style='font-weight="600"'),
-        placed(LEFT, TOP, width, height, data_uri(_mosaic(maps), ramp(LEVELS))),
+        placed(LEFT, TOP, width, height, data_uri(_mosaic(maps), palette)),
     ]
-    if scene.score is not None:
-        parts.append(_undefined(scene.score, cell))
+    if score is not None and not named:
+        parts.append(_undefined(score, cell))
     # White lines over the picture part the cells.
     across = "".join(f"M{LEFT} {TOP + cell * i:g}h{width:g}" for i in range(n_layers + 1))
     down = "".join(f"M{LEFT + cell * i:g} {TOP}v{height:g}" for i in range(n_heads + 1))
@@ -49,8 +53,10 @@ def draw(scene: Scene) -> Drawing:
         )
     parts.append(f'<g fill="{MUTED}" font-size="10">{_numbers(n_layers, n_heads, cell)}</g>')
     bottom = TOP + height + 12
-    parts.append(_bar(scene, bottom))
-    return Drawing(WIDTH, round(bottom + 30), "".join(parts))
+    legend = _names(score, bottom) if score is not None and named else _bar(scene, bottom)
+    parts.append(legend)
+    rows = len(score.categories) if score is not None else 0
+    return Drawing(WIDTH, round(bottom + 30 + 16 * rows), "".join(parts))
 
 
 def _maps(scene: Scene) -> NDArray[np.float64]:
@@ -72,7 +78,13 @@ def _maps(scene: Scene) -> NDArray[np.float64]:
 
 
 def _shades(score: HeadScores) -> NDArray[np.float64]:
-    """A score as maps of one pixel, [layer, head, 1, 1], from its smallest value to its largest."""
+    """A score as maps of one pixel, [layer, head, 1, 1], from its smallest value to its largest.
+
+    Categories are colours of their own, and "none" is the first colour.
+    """
+    if score.categories:
+        place = np.nan_to_num(score.values + 1) % LEVELS
+        return np.asarray(place / (LEVELS - 1))[:, :, None, None]
     low, high = _ends(score)
     scaled = (np.nan_to_num(score.values, nan=low) - low) / ((high - low) or 1)
     return scaled[:, :, None, None]
@@ -117,6 +129,18 @@ def _numbers(n_layers: int, n_heads: int, cell: float) -> str:
     return heads + layers
 
 
+def _names(score: HeadScores, y: float) -> str:
+    """The name of a score of categories, and the colour of each."""
+    muted = f'fill="{MUTED}" font-size="11"'
+    rows = [text(LEFT, y + 8, words(score.name[:40]), style=muted)]
+    for i, name in enumerate(score.categories):
+        top = y + 16 * (i + 1)
+        colour = css(_CATEGORIES[(i + 1) % LEVELS])
+        rows.append(f'<rect x="{LEFT}" y="{top:g}" width="10" height="10" fill="{colour}"/>')
+        rows.append(text(LEFT + 16, top + 9, words(name[:40]), style=muted))
+    return "".join(rows)
+
+
 def _bar(scene: Scene, y: float) -> str:
     """The colour bar and what it measures."""
     if scene.score is None:
@@ -125,9 +149,7 @@ def _bar(scene: Scene, y: float) -> str:
         ends = _ends(scene.score)
         low, high = f"{ends[0]:.3g}", f"{ends[1]:.3g}"
         name = f"{scene.score_name} ({scene.score.unit})" if scene.score.unit else scene.score_name
-    stops = "".join(
-        f'<stop offset="{i / 4}" stop-color="#%02x%02x%02x"/>' % ramp(5)[i] for i in range(5)
-    )
+    stops = "".join(f'<stop offset="{i / 4}" stop-color="{css(ramp(5)[i])}"/>' for i in range(5))
     muted = f'fill="{MUTED}" font-size="11"'
     return (
         f'<linearGradient id="ramp">{stops}</linearGradient>'
