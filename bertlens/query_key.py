@@ -120,8 +120,9 @@ def _of_heads(states: Tensor, call: Call, head: int | None) -> Floats:
     n_heads = call.query.shape[1]
     group = n_heads // states.shape[0]
     if head is not None:
-        return np.array(states[checked_index(head, n_heads, "head") // group].float().cpu())
-    return np.array(states.float().cpu()).repeat(group, axis=0)
+        states = states[checked_index(head, n_heads, "head") // group]
+    made: Floats = states.float().cpu().numpy()
+    return made.copy() if head is not None else made.repeat(group, axis=0)
 
 
 def _crop(scores: Tensor, source: Captured) -> Floats:
