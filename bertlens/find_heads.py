@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 Pointed: TypeAlias = int | str | Iterable[int | str]
-"""A token by its place, or every token with this label; or several of these."""
+"""A token by its place; or every token that reads so, by label or else by piece; or several."""
 
 UNIT = "share of attention"
 
@@ -78,7 +78,8 @@ def pointed(tokens: Sequence[Token], given: Pointed, what: str) -> list[int]:
     found: set[int] = set()
     for one in given:
         if isinstance(one, str):
-            same = [i for i, token in enumerate(tokens) if one in (token.label, token.text)]
+            same = [i for i, token in enumerate(tokens) if token.label == one]
+            same = same or [i for i, token in enumerate(tokens) if token.text == one]
             if not same:
                 known = ", ".join(repr(token.label) for token in tokens[:40])
                 raise ValueError(f"{what}: no token reads {one!r}. The tokens are {known}.")

@@ -149,16 +149,16 @@ def test_the_layer_grid_shows_small_maps_or_a_score(lens: bl.Lens) -> None:
 
 def test_a_score_of_categories_is_drawn_with_its_names(lens: bl.Lens) -> None:
     values = np.full((3, 4), np.nan)
-    values[0, 0], values[1, 2] = 0, 1
+    values[0, 0], values[1, 2], values[0, 1] = 1, 2, 0
     view = lens.explore(STORE)
-    view.score = bl.HeadScores("behaviour", values, categories=("broad", "next"))
+    view.score = bl.HeadScores("behaviour", values, categories=("", "broad", "next"))
     grid = view.layer_grid()
     assert {"behaviour", "broad", "next"} <= set(labels(ElementTree.fromstring(grid.static().svg)))
     image = pytest.importorskip("PIL.Image")
     pixels = np.asarray(image.open(io.BytesIO(grid_images(grid)[0])).convert("RGB"))
     shown = {tuple(pixels[0, 0]), tuple(pixels[1, 2]), tuple(pixels[2, 3])}
     assert len(shown) == 3
-    assert tuple(pixels[2, 3]) == (255, 255, 255)
+    assert tuple(pixels[2, 3]) == tuple(pixels[0, 1]) == (255, 255, 255)
 
 
 def test_a_picture_that_fails_leaves_the_widget(
