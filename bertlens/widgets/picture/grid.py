@@ -80,10 +80,12 @@ def _maps(scene: Scene) -> NDArray[np.float64]:
 def _shades(score: HeadScores) -> NDArray[np.float64]:
     """A score as maps of one pixel, [layer, head, 1, 1], from its smallest value to its largest.
 
-    Categories are colours of their own, and "none" is the first colour.
+    Categories are colours of their own; white is for none and for a category without a name.
     """
     if score.categories:
-        place = np.nan_to_num(score.values + 1) % LEVELS
+        unnamed = [i for i, name in enumerate(score.categories) if not name]
+        place = np.where(np.isin(score.values, unnamed), 0, np.nan_to_num(score.values + 1))
+        place = place % LEVELS
         return np.asarray(place / (LEVELS - 1))[:, :, None, None]
     low, high = _ends(score)
     scaled = (np.nan_to_num(score.values, nan=low) - low) / ((high - low) or 1)
@@ -133,8 +135,9 @@ def _names(score: HeadScores, y: float) -> str:
     """The name of a score of categories, and the colour of each."""
     muted = f'fill="{MUTED}" font-size="11"'
     rows = [text(LEFT, y + 8, words(score.name[:40]), style=muted)]
-    for i, name in enumerate(score.categories):
-        top = y + 16 * (i + 1)
+    named = [(i, name) for i, name in enumerate(score.categories) if name]
+    for row, (i, name) in enumerate(named):
+        top = y + 16 * (row + 1)
         colour = css(_CATEGORIES[(i + 1) % LEVELS])
         rows.append(f'<rect x="{LEFT}" y="{top:g}" width="10" height="10" fill="{colour}"/>')
         rows.append(text(LEFT + 16, top + 9, words(name[:40]), style=muted))
