@@ -7,8 +7,10 @@ counts come back once.
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bertlens.corpus import Coverage, window_size
-from bertlens.errors import require
+from bertlens.errors import BertlensError, require
 from bertlens.scan import Counted, CountOptions, count, sources
 from bertlens.tally import Tally
 
@@ -65,11 +67,6 @@ def count_by_ray(
             total = total.merged(counted)
     except KeyboardInterrupt:
         total = replace(total, coverage=replace(total.coverage, partial=True))
-    except ray.exceptions.RayTaskError as error:
-        cause = _cause(error)
-        if isinstance(cause, ray.exceptions.RayError):
-            raise
-        raise cause from None
     finally:
         if started:
             ray.shutdown()
@@ -88,11 +85,18 @@ class Worker:
         self._options = options
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
-        """Count windows; a row holds a window's place and its texts, pickled."""
+        """Count windows; a row holds a window's place and its texts, pickled.
+
+        A person's mistake comes back in place of counts, so that it can be raised as what it is.
+        """
         results = []
         for start, texts in zip(rows["start"], rows["texts"], strict=True):
-            window = pickle.loads(texts)
-            results.append(pickle.dumps(count(self._lens, window, self._options, start=int(start))))
+            made: Counted | Exception
+            try:
+                made = count(self._lens, pickle.loads(texts), self._options, start=int(start))
+            except (BertlensError, TypeError, ValueError) as error:
+                made = error
+            results.append(pickle.dumps(made))
         return {"counted": np.array(results, dtype=object)}
 
 
@@ -103,23 +107,38 @@ def _results(
     import ray
     from tqdm.auto import tqdm
 
+    # Held here to the end: an actor that is started anew fetches them again.
     model, tokenizer = ray.put(lens.model), ray.put(lens.tokenizer)
     ray.data.DataContext.get_current().enable_progress_bars = False
     windows = _windows(texts, window_size(lens, options.batch_size))
-    with tqdm(unit="text", disable=not progress) as bar:
+    with _quiet("ray.data"), tqdm(unit="text", disable=not progress) as bar:
         while rows := list(islice(windows, WINDOWS)):
             done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
                 Worker,
                 fn_constructor_args=(model, tokenizer, lens.name, options),
                 batch_size=1,
-                concurrency=min(workers, len(rows)),
+                compute=ray.data.ActorPoolStrategy(size=min(workers, len(rows))),
                 num_cpus=1,
                 num_gpus=1 if lens.device.type == "cuda" else None,
             )
             for row in done.iter_rows():
-                counted: Counted = pickle.loads(row["counted"])
+                counted: Counted | Exception = pickle.loads(row["counted"])
+                if isinstance(counted, Exception):
+                    raise counted
                 bar.update(counted.coverage.texts)
                 yield counted
+
+
+@contextmanager
+def _quiet(logger: str) -> Iterator[None]:
+    """Only warnings of a logger, for a while."""
+    found = logging.getLogger(logger)
+    level = found.level
+    found.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        found.setLevel(level)
 
 
 def _windows(texts: Iterable[Any], size: int) -> Iterator[dict[str, Any]]:
@@ -128,9 +147,3 @@ def _windows(texts: Iterable[Any], size: int) -> Iterator[dict[str, Any]]:
     while window := list(islice(source, size)):
         yield {"start": start, "texts": pickle.dumps(window)}
         start += len(window)
-
-
-def _cause(error: BaseException) -> BaseException:
-    """What went wrong in an actor, without Ray's wrapping."""
-    inner = getattr(error, "cause", None) or error.__cause__
-    return error if inner is None or inner is error else _cause(inner)
