@@ -278,6 +278,7 @@ export class Store {
       this.page.cell.value = null;
       if (newText) {
         this.#rows.clear();
+        this.page.error.value = null;
         this.#scores.value = null;
       }
       this.#blocks.reset(newText);

@@ -146,12 +146,10 @@ export class Raster {
     const { data } = image;
     const mixed = this.#mixed;
     const opacity = opacities(this.#crowd);
+    data.fill(0);
     for (let at = 0; at < data.length; at += 4) {
       const depth = mixed[at + 3]!;
-      if (depth === 0) {
-        data[at + 3] = 0;
-        continue;
-      }
+      if (depth === 0) continue;
       data[at] = mixed[at]! / depth;
       data[at + 1] = mixed[at + 1]! / depth;
       data[at + 2] = mixed[at + 2]! / depth;
