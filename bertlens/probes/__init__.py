@@ -6,6 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bertlens.probes.coreference import coreference
+    from bertlens.probes.coreference_files import read_conll2012, read_coreference
+    from bertlens.probes.coreference_table import CoreferenceTable
+    from bertlens.probes.documents import Document, Mention
     from bertlens.probes.examples import Example
     from bertlens.probes.parsed import from_parsed
     from bertlens.probes.relation_table import RelationTable
@@ -13,17 +17,29 @@ if TYPE_CHECKING:
     from bertlens.probes.treebank import Sentence, Treebank, read_conllu
 
 __all__ = [
+    "CoreferenceTable",
+    "Document",
     "Example",
+    "Mention",
     "RelationTable",
     "Sentence",
     "Treebank",
+    "coreference",
     "from_parsed",
+    "read_conll2012",
     "read_conllu",
+    "read_coreference",
     "relations",
 ]
 
 # Names load on first use: reading a treebank needs no torch.
 _HOMES = {
+    "CoreferenceTable": "coreference_table",
+    "Document": "documents",
+    "Mention": "documents",
+    "coreference": "coreference",
+    "read_conll2012": "coreference_files",
+    "read_coreference": "coreference_files",
     "Example": "examples",
     "RelationTable": "relation_table",
     "Sentence": "treebank",
