@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -39,6 +40,10 @@ class Source(Protocol):
         """Weights [head, from, to] of a layer; read-only."""
         ...
 
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        """Weights [head, row, to] of some rows of a layer."""
+        ...
+
     def close(self) -> None:
         """Let go of tensors; asking again afterwards makes them anew where that is possible."""
         ...
@@ -66,6 +71,9 @@ class Dense:
     def layer(self, layer: int) -> Weights:
         return self._weights[layer]
 
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        return self._weights[layer][:, list(rows)]
+
     def close(self) -> None:
         """Nothing to let go: there is no way back to these weights."""
 
@@ -79,6 +87,7 @@ class Pooled:
 
     def __init__(self, source: Source, rows: Sequence[Word], columns: Sequence[Word]) -> None:
         self._source = source
+        self._tokens = [word.tokens for word in rows]
         self._rows = _places(rows)
         self._columns = _places(columns)
         counts = np.array([len(word.tokens) for word in rows], np.float32)
@@ -97,18 +106,31 @@ class Pooled:
         return self._source.holds_tensors
 
     def layer(self, layer: int) -> Weights:
-        # Most words are one token: take those, then add what the others have beside.
-        weights = self._source.layer(layer)
-        (words, tokens), *more = self._columns
-        to_words = np.take(weights, tokens, axis=-1)
-        for words, tokens in more:
-            to_words[..., words] += weights[..., tokens]
+        to_words = self._summed(self._source.layer(layer))
         (words, tokens), *more = self._rows
         pooled = to_words[..., tokens, :]
         for words, tokens in more:
             pooled[..., words, :] += to_words[..., tokens, :]
         pooled /= self._row_counts
         return pooled
+
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        tokens = [self._tokens[row] for row in rows]
+        starts = np.cumsum([0, *map(len, tokens)])
+        flat = [token for own in tokens for token in own]
+        found = self._summed(self._source.rows(layer, flat))
+        return np.stack(
+            [found[:, a:b].mean(1) for a, b in pairwise(starts)], axis=1, dtype=np.float32
+        )
+
+    def _summed(self, weights: Weights) -> Weights:
+        """[..., to token] to [..., to word]."""
+        # Most words are one token: take those, then add what the others have beside.
+        (words, tokens), *more = self._columns
+        to_words = np.take(weights, tokens, axis=-1)
+        for words, tokens in more:
+            to_words[..., words] += weights[..., tokens]
+        return to_words
 
     def close(self) -> None:
         self._source.close()
@@ -143,10 +165,12 @@ class Attention(Inside):
         kind_name: which of the model's kinds of attention this is: "self" for models of one kind,
             else such as "encoder", "decoder" or "cross".
         measure: what the numbers are: "weights", or what was made of them, such as "rollout".
+        derive: makes the same of another text's attention; None for weights themselves.
         of_tokens: at word level, the same attention between tokens.
     """
 
     measure: str = "weights"
+    derive: Callable[[Attention], Attention] | None = None
     of_tokens: Attention | None = None
 
     def __init__(
@@ -244,6 +268,15 @@ class Attention(Inside):
         found = self._source.layer(checked_index(layer, self.n_layers, "layer"))
         return found if head is None else found[checked_index(head, self.n_heads, "head")]
 
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        """Weights [head, row, to] of some rows of a layer, without making the others.
+
+        Raises:
+            IndexError, TypeError: no such layer or row.
+        """
+        chosen = [checked_index(row, len(self.tokens), self.level) for row in rows]
+        return self._source.rows(checked_index(layer, self.n_layers, "layer"), chosen)
+
     def to_words(self) -> Attention:
         """The same attention between words instead of tokens (paper section 4.1).
 
@@ -271,6 +304,7 @@ class Attention(Inside):
         )
         made._kinds = self._kinds
         made.measure = self.measure
+        made.derive = self.derive
         made.of_tokens = self
         return made
 
@@ -326,7 +360,8 @@ def checked_index(index: int, n: int, what: str) -> int:
     except TypeError:
         raise TypeError(f"The {what} must be an integer, not {index!r}.") from None
     if not 0 <= value < n:
-        raise IndexError(f"There is no {what} {value}: this model has {what}s 0 to {n - 1}.")
+        where = "text" if what in ("token", "word") else "model"
+        raise IndexError(f"There is no {what} {value}: this {where} has {what}s 0 to {n - 1}.")
     return value
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from bertlens.attention import Weights
-from bertlens.capture import Call, Layer, Projected, Replay, Stored, StoredLayer
+from bertlens.capture import Call, Layer, Projected, Replay, Stored, StoredLayer, part
 from bertlens.errors import OutOfReachError
 
 Own: TypeAlias = list[int] | slice
@@ -71,6 +71,14 @@ class Capture:
                 "Make it by calling a Lens on a text."
             )
         return self._replay
+
+    def has_calls(self, kind: str) -> bool:
+        """Whether queries and keys are there without running the model again."""
+        with self._lock:
+            stored, again = self._stored, self._again
+        if stored is not None and all(isinstance(x, StoredLayer) for x in stored.kinds[kind]):
+            return True
+        return again is not None and again.holds_tensors
 
     def calls(self, kind: str) -> list[Layer]:
         """Layers with queries and keys; where only weights were stored, the model runs again.
@@ -168,6 +176,21 @@ class Captured:
             slice(None) if columns is None else list(columns)
         )
 
+    @property
+    def opened(self) -> bool:
+        """Whether queries and keys are there without running the model again."""
+        return self._capture.has_calls(self._kind)
+
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        """Weights [head, row, to] of some tokens that attend; others are not made."""
+        found = self.stored_layer(layer)
+        if not isinstance(found, StoredLayer):
+            return self.layer(layer)[:, list(rows)]
+        own, columns = self.own
+        chosen = list(rows) if isinstance(own, slice) else [own[row] for row in rows]
+        made = StoredLayer(part(found.call, chosen)).weights()[self._text]
+        return self._all_heads(made.numpy()[:, :, columns])
+
     def layer(self, layer: int) -> Weights:
         key = (self._kind, self._text, layer)
         return self._capture.made(key, lambda: self._weights(layer))
@@ -179,11 +202,14 @@ class Captured:
             weights = weights[:, rows]
         if columns is not None:
             weights = weights[:, :, columns]
+        return self._all_heads(weights)
+
+    def _all_heads(self, weights: Weights) -> Weights:
         missing = self._n_heads - len(weights)
-        if missing:
-            absent = np.full((missing, *weights.shape[1:]), np.nan, np.float32)
-            weights = np.concatenate([weights, absent])
-        return weights
+        if not missing:
+            return weights
+        absent = np.full((missing, *weights.shape[1:]), np.nan, np.float32)
+        return np.concatenate([weights, absent])
 
     def close(self) -> None:
         self._capture.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +14,26 @@ from bertlens.attention import Dense
 if TYPE_CHECKING:
     from bertlens.attention import Attention, Source
 
-Measure = Literal["weights", "value norms", "rollout", "flow", "mean"]
 
+def derived(
+    attention: Attention,
+    source: Source,
+    measure: str,
+    caveat: str,
+    again: Callable[[Attention], Attention],
+) -> Attention:
+    """The same text with numbers of another source; the caveat is shown among its notes.
 
-def derived(attention: Attention, source: Source, measure: Measure, caveat: str) -> Attention:
-    """The same text with numbers of another source; the caveat is shown among its notes."""
+    Args:
+        again: derives the same of another text's attention.
+    """
     made = copy.copy(attention)
     for cached in ("scores", "normed"):
         vars(made).pop(cached, None)
     made._source = source
     made._kinds = {attention.kind_name: made}
     made.measure = measure
+    made.derive = again
     made.notes = (*attention.notes, caveat)
     return made
 

@@ -45,7 +45,7 @@ def between(attention: Attention, from_token: Pointed, to_token: Pointed) -> Hea
     rows = pointed(attention.tokens, from_token, "from_token")
     columns = pointed(attention.to_tokens, to_token, "to_token")
     values = [
-        attention.weights(layer)[:, rows][:, :, columns].sum(-1, dtype=np.float64).mean(-1)
+        attention.rows(layer, rows)[:, :, columns].sum(-1, dtype=np.float64).mean(-1)
         for layer in range(attention.n_layers)
     ]
     ends = [_named(attention.tokens, rows), _named(attention.to_tokens, columns)]

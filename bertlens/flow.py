@@ -150,4 +150,7 @@ def flow_of(attention: Attention, most_tokens: int = MOST_TOKENS) -> Attention:
             f"{attention.n_layers} layers. Shorten the text, use rollout(), or pass "
             f"most_tokens={n} and wait."
         )
-    return derived(attention, dense(flow(layers_of(attention))[:, None]), "flow", CAVEAT)
+    maps = flow(layers_of(attention))[:, None]
+    return derived(
+        attention, dense(maps), "flow", CAVEAT, lambda other: flow_of(other, most_tokens)
+    )

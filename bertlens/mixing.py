@@ -94,10 +94,16 @@ def rolled_out(attention: Attention) -> Attention:
         return rolled_out(at_token_level(attention, "Rollouts")).to_words()
     check_weights(attention, "Rollout")
     maps = rollout(layers_of(attention))[:, None]
-    return derived(attention, dense(maps), "rollout", ROLLOUT_CAVEAT)
+    return derived(attention, dense(maps), "rollout", ROLLOUT_CAVEAT, rolled_out)
 
 
 def mean_of(attention: Attention, over: Over) -> Attention:
     """Means of a text's attention: see `Attention.mean`."""
     maps = mean(layers_of(attention), over)
-    return derived(attention, dense(maps), "mean", MEAN_CAVEAT)
+    before = attention.derive
+
+    def again(other: Attention) -> Attention:
+        return mean_of(other if before is None else before(other), over)
+
+    measure = "mean" if attention.measure == "weights" else attention.measure
+    return derived(attention, dense(maps), measure, MEAN_CAVEAT, again)

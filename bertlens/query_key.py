@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertlens.attention import checked_index
-from bertlens.capture import Call, Scores, scores_before_softmax
-from bertlens.captured import Captured
+from bertlens.capture import Call, part, scores_before_softmax
+from bertlens.captured import Captured, Own
 from bertlens.derived import at_token_level
 from bertlens.errors import OutOfReachError
 
@@ -78,41 +78,61 @@ def keys(attention: Attention, layer: int, head: int | None = None) -> Floats:
 
 def scores(attention: Attention, layer: int, head: int | None = None) -> Floats:
     """Scores before the softmax: see `Attention.scores_before_softmax`."""
-    _, source = _call(attention, layer)
-    total = _crop(_scores(attention, layer).total, source)
+    call, source = _call(attention, layer)
+    total = _crop(scores_before_softmax(call, source.text).total, source.own)
     return total if head is None else total[checked_index(head, len(total), "head")]
 
 
-def score_parts(attention: Attention, layer: int, head: int) -> ScoreParts:
-    """What the scores of a head are made of: see `Attention.score_parts`."""
-    call, source = _call(attention, layer)
-    made = _scores(attention, layer)
-    head = checked_index(head, call.query.shape[1], "head")
-    shape = made.total.shape
+def score_parts(
+    attention: Attention,
+    layer: int,
+    head: int,
+    *,
+    row: int | None = None,
+    column: int | None = None,
+) -> ScoreParts:
+    """What the scores of a head are made of: see `Attention.score_parts`.
 
-    def part(given: Tensor | None) -> Floats | None:
-        return None if given is None else _crop(given.expand(shape), source)[head]
+    Args:
+        row, column: only the scores of this query, or of this key; others are not worked out.
+    """
+    call, source = _call(attention, layer)
+    head = checked_index(head, call.query.shape[1], "head")
+    rows, columns = source.own
+    if row is not None:
+        call, rows = part(call, [_own(row, rows, call.query.shape[-2])]), slice(None)
+    if column is not None:
+        key = _own(column, columns, call.key.shape[-2])
+        call, columns = part(call, None, [key]), slice(None)
+    made = scores_before_softmax(call, source.text)
+
+    def of_head(given: Tensor | None) -> Floats | None:
+        if given is None:
+            return None
+        return _crop(given.expand(made.total.shape), (rows, columns))[head]
 
     return ScoreParts(
-        _crop(made.total, source)[head],
-        _crop(made.dot, source)[head],
+        _crop(made.total, (rows, columns))[head],
+        _crop(made.dot, (rows, columns))[head],
         made.scale,
-        part(made.cap),
-        part(made.position_bias),
-        part(made.mask),
-        part(made.other),
-        None if made.sink is None else made.sink.numpy()[head][source.own[0]],
+        of_head(made.cap),
+        of_head(made.position_bias),
+        of_head(made.mask),
+        of_head(made.other),
+        None if made.sink is None else made.sink.numpy()[head][rows],
     )
+
+
+def _own(index: int, own: Own, n: int) -> int:
+    """The place in the batch of one of the text's own tokens."""
+    if isinstance(own, slice):
+        return checked_index(index, n, "token")
+    return own[checked_index(index, len(own), "token")]
 
 
 def _call(attention: Attention, layer: int) -> tuple[Call, Captured]:
     source = captured(at_token_level(attention, "Queries and keys"), "Queries and keys")
     return source.call(checked_index(layer, attention.n_layers, "layer")), source
-
-
-def _scores(attention: Attention, layer: int) -> Scores:
-    call, source = _call(attention, layer)
-    return scores_before_softmax(call, source.text)
 
 
 def _of_heads(states: Tensor, call: Call, head: int | None) -> Floats:
@@ -125,6 +145,6 @@ def _of_heads(states: Tensor, call: Call, head: int | None) -> Floats:
     return made.copy() if head is not None else made.repeat(group, axis=0)
 
 
-def _crop(scores: Tensor, source: Captured) -> Floats:
-    rows, columns = source.own
+def _crop(scores: Tensor, own: tuple[Own, Own]) -> Floats:
+    rows, columns = own
     return np.asarray(scores.numpy()[:, rows][:, :, columns])

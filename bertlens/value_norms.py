@@ -84,12 +84,17 @@ class Norms:
         return self._weights.holds_tensors
 
     def layer(self, layer: int) -> Floats:
-        lengths = self._lengths[layer]
-        weights = self._weights.layer(layer)
-        missing = len(weights) - len(lengths)
-        made = weights * np.pad(lengths, ((0, missing), (0, 0)))[:, None, :]
+        made = self._times(layer, self._weights.layer(layer))
         made.setflags(write=False)
         return made
+
+    def rows(self, layer: int, rows: Sequence[int]) -> Floats:
+        return self._times(layer, self._weights.rows(layer, rows))
+
+    def _times(self, layer: int, weights: Floats) -> Floats:
+        lengths = self._lengths[layer]
+        missing = len(weights) - len(lengths)
+        return weights * np.pad(lengths, ((0, missing), (0, 0)))[:, None, :]
 
     def close(self) -> None:
         self._weights.close()
@@ -107,7 +112,7 @@ def value_norms_of(attention: Attention) -> Attention:
         lengths.append(np.linalg.norm(projected.values.numpy()[:, columns], axis=-1))
 
     source.project(measure)
-    return derived(attention, Norms(source, lengths), "value norms", CAVEAT)
+    return derived(attention, Norms(source, lengths), "value norms", CAVEAT, value_norms_of)
 
 
 def transformed_values(attention: Attention, layer: int) -> tuple[Floats, Floats, Floats]:

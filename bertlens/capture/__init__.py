@@ -1,8 +1,10 @@
 """Attention out of a transformers model. Nothing else here knows transformers' internals."""
 
+from bertlens.capture.bodies import answers, unwrapped
 from bertlens.capture.borrowing import borrowed, model_lock
 from bertlens.capture.interface import Call
 from bertlens.capture.layers import Layer, Stored, StoredLayer, reach, store, stream
+from bertlens.capture.part import part
 from bertlens.capture.projection import Projected
 from bertlens.capture.reach import TIERS, Reach
 from bertlens.capture.replay import Replay
@@ -18,10 +20,13 @@ __all__ = [
     "Scores",
     "Stored",
     "StoredLayer",
+    "answers",
     "borrowed",
     "model_lock",
+    "part",
     "reach",
     "scores_before_softmax",
     "store",
     "stream",
+    "unwrapped",
 ]

@@ -44,7 +44,7 @@ class Scores:
 
 
 def scores_before_softmax(call: Call, text: int = 0) -> Scores:
-    """The scores of a stored call, for one text of its batch.
+    """The scores of a stored call (or a `part` of one), for one text of its batch.
 
     The total is read off the family's own eager function as it calls softmax, so it holds whatever
     a family does to its scores; the parts that are known by name are worked out beside it.

@@ -163,3 +163,16 @@ def test_a_table_of_the_largest_weights() -> None:
     assert frame["to"].tolist() == [labels[0], labels[1], labels[0]]
     with pytest.raises(ValueError, match="at least 1, not 0"):
         attention_of("bert").to_frame(0, 0, top=0)
+
+
+@pytest.mark.parametrize("family", ["bert", "llama", "gpt2", "t5"])
+@pytest.mark.parametrize("exact", [True, False])
+def test_rows_are_those_of_the_whole_map(family: str, exact: bool) -> None:
+    attention = attention_of(family, exact=exact)
+    words = attention.to_words()
+    for one in (attention, words, attention.value_norms(), attention.rollout()):
+        np.testing.assert_allclose(
+            one.rows(1, [4, 0]), one.weights(1)[:, [4, 0]], atol=1e-6, rtol=2e-5
+        )
+    with pytest.raises(IndexError, match="no token 99: this text"):
+        attention.rows(1, [99])

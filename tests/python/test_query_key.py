@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import bertlens as bl
 from bertlens.errors import OutOfReachError
+from bertlens.query_key import score_parts
 from tests.python.opened import EIGHT, TEXT, attention_of, lens_for
 
 Floats = NDArray[np.float32]
@@ -189,3 +190,20 @@ def test_asking_leaves_the_model_as_it_was() -> None:
         assert lens.model.config._attn_implementation == before
     finally:
         lens.model.eval()
+
+
+@pytest.mark.parametrize("family", [*EIGHT, "gemma2", "gpt_oss"])
+def test_a_row_and_a_column_are_those_of_the_whole(family: str) -> None:
+    attention = attention_of(family)
+    whole = attention.score_parts(1, 2)
+    row = score_parts(attention, 1, 2, row=5)
+    column = score_parts(attention, 1, 2, column=3)
+    # Masked scores are -3e38.
+    for name in ("total", "dot", "cap", "position_bias", "mask", "other"):
+        part = getattr(whole, name)
+        if part is not None:
+            np.testing.assert_allclose(getattr(row, name), part[5:6], atol=1e-4, rtol=1e-5)
+            np.testing.assert_allclose(getattr(column, name), part[:, 3:4], atol=1e-4, rtol=1e-5)
+    assert row.scale == whole.scale
+    if whole.sink is not None:
+        np.testing.assert_allclose(row.sink, whole.sink[5:6], atol=1e-4)
