@@ -217,7 +217,9 @@ def distances(attention: Attention) -> HeadDistances:
     Raises:
         ValueError: the model's layers differ in their number of heads.
     """
-    layers = [torch.tensor(attention.weights(layer)).double() for layer in range(attention.n_layers)]
+    layers = [
+        torch.tensor(attention.weights(layer)).double() for layer in range(attention.n_layers)
+    ]
     return HeadDistances(divergences(_heads(layers)), len(layers), attention.n_heads, 1)
 
 

@@ -56,7 +56,9 @@ def by_layer(score: HeadScores, ax: Axes | None = None, **style: Any) -> Axes:
     return axes
 
 
-def head_map(heads: HeadMap, ax: Axes | None = None, *, by: str = "behaviour", **style: Any) -> Axes:
+def head_map(
+    heads: HeadMap, ax: Axes | None = None, *, by: str = "behaviour", **style: Any
+) -> Axes:
     """Heads as points, near where they behave alike (Figure 6).
 
     Raises:
