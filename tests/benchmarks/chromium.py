@@ -52,6 +52,12 @@ STEP = """
   else look();
 })
 """
+# Of what the page fetched, all that it asked for before the first paint.
+BYTES = """
+[...performance.getEntriesByType("resource"), ...performance.getEntriesByType("navigation")]
+  .filter((entry) => entry.startTime < window.firstPaint)
+  .reduce((sum, entry) => sum + entry.encodedBodySize, 0)
+"""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -75,6 +81,7 @@ class Subject:
     steps: dict[str, Step] = field(default_factory=dict)
     answers: dict[str, Path] = field(default_factory=dict)
     """Files that stand in for addresses that end so."""
+    repeats: int = 6
 
 
 def visit(
@@ -98,13 +105,14 @@ def visit(
         seen = {
             "first paint": page.evaluate("window.firstPaint"),
             "first paint cpu": 1000 * main_thread(renderer),
+            "bytes": page.evaluate(BYTES),
         }
+        for name, step in {"nothing": NOTHING, **subject.steps}.items():
+            for key, value in measured(page, renderer, step, subject.repeats).items():
+                seen[f"{name} {key}"] = value
         context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
         seen["heap"] = page.evaluate("performance.memory.usedJSHeapSize") / 2**20
         seen["memory"] = resident(renderer)
-        for name, step in {"nothing": NOTHING, **subject.steps}.items():
-            for key, value in measured(page, renderer, step, repeats).items():
-                seen[f"{name} {key}"] = value
         return seen
     finally:
         browser.close()

@@ -36,10 +36,13 @@ c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"
 
 # In the page: the open notebook's panel.
 PANEL = "window.jupyterapp.shell.currentWidget"
-READY = (
-    "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status"
-    " === 'idle'"
-)
+OPEN = "(name) => window.jupyterapp?.shell?.currentWidget?.context?.path === name"
+READY = f"""async () => {{
+  const panel = {PANEL};
+  await panel.context.ready;
+  await panel.sessionContext.ready;
+  await panel.sessionContext.session.kernel.info;
+}}"""
 RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
 RUN_ONE = f"""async (index) => {{
   {PANEL}.content.activeCellIndex = index;
@@ -143,7 +146,12 @@ class Notebook:
     def __init__(self, page: Page, lab: Lab, name: str) -> None:
         self.page = page
         page.goto(f"{lab.url}/lab/workspaces/{Path(name).stem}/tree/{name}?reset")
-        page.wait_for_function(READY, timeout=90_000)
+        page.wait_for_function(OPEN, arg=name, timeout=90_000)
+        page.evaluate(READY)
+
+    def close(self) -> None:
+        """Shut the kernel down, so that many notebooks do not add up."""
+        self.page.evaluate(f"() => {PANEL}.sessionContext.shutdown()")
 
     def run_all(self) -> None:
         """Run every cell; a run that a fresh kernel loses is tried again."""

@@ -27,11 +27,12 @@ WENT, BOUGHT, BERRIES = 2, 13, 16
 
 
 @pytest.fixture(scope="module")
-def notebook(page: Page, lab: Lab) -> Notebook:
+def notebook(page: Page, lab: Lab) -> Iterator[Notebook]:
     notebook = Notebook(page, lab, lab.write("explorer.ipynb", *CELLS))
     notebook.run_all()
     assert notebook.errors() == []
-    return notebook
+    yield notebook
+    notebook.close()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,12 @@ def place(name: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def notebook(page: Page, lab: Lab) -> Notebook:
+def notebook(page: Page, lab: Lab) -> Iterator[Notebook]:
     shutil.copy(shipped_notebooks() / NOTEBOOK, Path(lab.root))
     notebook = Notebook(page, lab, NOTEBOOK)
     notebook.run_all()
-    return notebook
+    yield notebook
+    notebook.close()
 
 
 def test_every_cell_runs(notebook: Notebook) -> None:

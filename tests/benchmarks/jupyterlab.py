@@ -1,0 +1,129 @@
+"""bertlens in a real JupyterLab: switching layers, and how fast a click reaches elsewhere."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, Page
+
+from tests.benchmarks.chromium import NOTHING, STEP, Step
+from tests.benchmarks.subjects import text_of
+from tests.benchmarks.table import Figure
+from tests.browser.explorer import Explorer
+from tests.browser.jupyter import Lab, Notebook, running_lab
+
+CELLS = (
+    "import time\n"
+    "import torch\n"
+    "import bertlens as bl\n"
+    "torch.set_num_threads(1)\n"
+    "view = bl.Lens.demo().explore({text!r}, heads=list(range(12)))\n"
+    "arrived = []\n"
+    "view.observe(lambda change: arrived.append(time.time()), 'token')",
+    "view",
+    "view.head_view()",
+)
+MENU = "document.querySelectorAll('.bl-pane-head')[0].querySelector('select')"
+HEADS = ",".join(map(str, range(12)))
+BUDGETS = {128: (80, 50), 512: (200, 60)}
+
+
+def figures(browser: Browser, trials: int) -> list[Figure]:
+    """Layer switches of all 12 heads, and clicks, with the kernel idle."""
+    found = []
+    with TemporaryDirectory() as folder, running_lab(Path(folder)) as lab:
+        for n, (fresh, cached) in BUDGETS.items():
+            times = [switching(browser, lab, n) for _ in range(trials)]
+            nothing, first, again = map(statistics.median, zip(*times, strict=True))
+            size = f"all 12 heads, {n} tokens"
+            found += [
+                Figure("a no-op step in JupyterLab", size, "ms", nothing),
+                Figure("layer switch in JupyterLab", size, "ms", first, budget=fresh),
+                Figure("layer switch, layer cached", size, "ms", again, budget=cached),
+            ]
+        reach = [clicking(browser, lab) for _ in range(trials)]
+        python, other = map(statistics.median, zip(*reach, strict=True))
+        size = "128 tokens"
+        found += [
+            Figure("a click reaches Python", size, "ms", python, budget=20),
+            Figure("a click is drawn in another cell", size, "ms", other, budget=100),
+        ]
+    return found
+
+
+@contextmanager
+def opened(browser: Browser, lab: Lab, n: int) -> Iterator[tuple[Page, Notebook]]:
+    """A new page and kernel with the explorer on `n` tokens, and its head view in a cell below."""
+    context = browser.new_context(viewport={"width": 1400, "height": 2400})
+    page = context.new_page()
+    cells = (CELLS[0].format(text=text_of(n)), *CELLS[1:])
+    notebook = Notebook(page, lab, lab.write(f"bench{n}.ipynb", *cells))
+    notebook.run_all()
+    assert notebook.errors() == []
+    for cell in (1, 2):
+        Explorer(notebook.output(cell)).head_pane.locator("[data-painted]").count()
+    page.wait_for_function(painted(0))
+    yield page, notebook
+    notebook.close()
+    context.close()
+
+
+def painted(layer: int, pane: int = 0) -> str:
+    """Whether a head view shows all heads of this layer."""
+    panes = f"document.querySelectorAll('.bl-pane-head')[{pane}]"
+    return f"{panes}?.dataset.painted?.endsWith(':{layer}:{HEADS}')"
+
+
+def to_layer(layer: int) -> Step:
+    """The page's own menu, as a person would use it."""
+    act = f"(({MENU}).value = '{layer}', ({MENU}).dispatchEvent(new Event('change')))"
+    return Step(act, painted(layer))
+
+
+def switching(browser: Browser, lab: Lab, n: int) -> tuple[float, float, float]:
+    """Milliseconds to paint of a no-op, of layers seen for the first time, and of layers again."""
+    with opened(browser, lab, n) as (page, _):
+        settle(page)
+        nothing = page.evaluate(STEP, [NOTHING.code, NOTHING.done])["paint"]
+        first = []
+        for layer in (3, 5):  # the layers beside the one shown are fetched when idle
+            step = to_layer(layer)
+            first.append(page.evaluate(STEP, [step.code, step.done])["paint"])
+            settle(page)
+        again = []
+        for layer in (3, 5, 3, 5):
+            step = to_layer(layer)
+            again.append(page.evaluate(STEP, [step.code, step.done])["paint"])
+    return nothing, statistics.median(first), statistics.median(again)
+
+
+def clicking(browser: Browser, lab: Lab) -> tuple[float, float]:
+    """Milliseconds from a click on a token to Python's observer, and to the other cell's paint."""
+    click = """async (index) => {
+      const [here, there] = document.querySelectorAll(".bl-pane-head");
+      const start = performance.timeOrigin + performance.now();
+      here.querySelector(`[data-side=from][data-index="${index}"]`).click();
+      while (there.dataset.hover !== `from:${index}`) await new Promise(requestAnimationFrame);
+      return [start, performance.timeOrigin + performance.now()];
+    }"""
+    with opened(browser, lab, 128) as (page, notebook):
+        settle(page)
+        python, other = [], []
+        for index in range(10, 20):
+            start, drawn = page.evaluate(click, index)
+            notebook.becomes("view.token", index)
+            python.append(1000 * notebook.python("arrived[-1]") - start)
+            other.append(drawn - start)
+            settle(page)
+    return statistics.median(python), statistics.median(other)
+
+
+def settle(page: Page) -> None:
+    """Wait until the page has been idle, so that what it fetches ahead is here."""
+    page.evaluate(
+        "() => new Promise((resolve) => setTimeout(() => requestIdleCallback(resolve), 500))"
+    )
