@@ -16,6 +16,7 @@ from bertlens.inside import Inside
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
+    from bertlens.prediction import Prediction
     from bertlens.text_scores import TextScores
     from bertlens.widgets.explorer import Explorer
 
@@ -164,6 +165,7 @@ class Attention(Inside):
         notes: what a person should know, such as that the text was cut.
         kind_name: which of the model's kinds of attention this is: "self" for models of one kind,
             else such as "encoder", "decoder" or "cross".
+        prediction: what a fine-tuned model says of the text; None without such a task head.
         measure: what the numbers are: "weights", or what was made of them, such as "rollout".
         derive: makes the same of another text's attention; None for weights themselves.
         of_tokens: at word level, the same attention between tokens.
@@ -188,6 +190,7 @@ class Attention(Inside):
         lens: Lens | None = None,
         level: str = "token",
         kind_name: str = "self",
+        prediction: Prediction | None = None,
     ) -> None:
         self._source = source
         self.tokens = tuple(tokens)
@@ -202,6 +205,7 @@ class Attention(Inside):
         self.lens = lens
         self.level = level
         self.kind_name = kind_name
+        self.prediction = prediction
         self._kinds: dict[str, Attention] = {kind_name: self}
 
     @property
@@ -301,6 +305,7 @@ class Attention(Inside):
             lens=self.lens,
             level="word",
             kind_name=self.kind_name,
+            prediction=self.prediction,
         )
         made._kinds = self._kinds
         made.measure = self.measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -89,12 +89,14 @@ def encode(
     *,
     limit: int | None = None,
     truncate: bool = False,
+    target: bool = False,
 ) -> Encoding:
     """Tokenize a text or a pair; a sequence of strings is a text already split into words.
 
     Args:
         limit: the most tokens the model takes, None if there is no limit.
         truncate: cut a longer text, and say so in `notes`.
+        target: the text is what an encoder-decoder writes; some tokenizers have two vocabularies.
 
     Raises:
         TypeError: a text is neither a string nor a sequence of strings, or the two differ in kind.
@@ -114,7 +116,8 @@ def encode(
         text = list(text)
         pair = None if pair is None else list(pair)
         options["is_split_into_words"] = True
-    made = tokenizer(text, pair, **options)
+    call = _for_targets(tokenizer) if target else tokenizer
+    made = call(text, pair, **options)
     notes: tuple[str, ...] = () if tokenizer.is_fast else (_NO_OFFSETS,)
     length = len(made["input_ids"])
     if limit is not None and length > limit:
@@ -123,7 +126,7 @@ def encode(
                 f"The text has {length} tokens and the model takes {limit}. "
                 "Shorten it, or pass truncate=True to keep the beginning."
             )
-        made = tokenizer(text, pair, **options, truncation=True, max_length=limit)
+        made = call(text, pair, **options, truncation=True, max_length=limit)
         notes += (f"Cut to {len(made['input_ids'])} of {length} tokens.",)
     reading = _Reading(tokenizer, made, text, pair)
     if all(token.special for token in reading.tokens):
@@ -138,6 +141,30 @@ def encode(
         text=_joined(text),
         text_pair=None if pair is None else _joined(pair),
         notes=notes,
+    )
+
+
+def _for_targets(tokenizer: PreTrainedTokenizerBase) -> Callable[..., Any]:
+    return lambda text, pair, **options: tokenizer(text_target=text, **options)
+
+
+def started(encoding: Encoding, start: int, piece: str) -> Encoding:
+    """What a decoder reads while it writes a text: its start, then the text without its end."""
+    own = encoding.tokens[:-1] if encoding.tokens[-1].special else encoding.tokens
+    ids = [start, *encoding.inputs["input_ids"][: len(own)]]
+    words = [
+        replace(word, tokens=tuple(i + 1 for i in word.tokens if i < len(own)))
+        for word in encoding.words
+    ]
+    return Encoding(
+        inputs={"input_ids": ids},
+        tokens=(
+            Token(piece, piece, None, None, 0, 0, True),
+            *(replace(token, word=token.word + 1) for token in own),
+        ),
+        words=(Word(piece, (0,), 0, True, None), *(word for word in words if word.tokens)),
+        text=encoding.text,
+        notes=encoding.notes,
     )
 
 
@@ -268,7 +295,8 @@ class _Reading:
             return True
         # Some tokenizers have no pre-tokenizer and call the whole text one word.
         before = self.tokens[-1].end
-        assert start is not None and before is not None
+        assert start is not None
+        assert before is not None
         between = text[before : start + 1]
         return any(c.isspace() for c in between)
 

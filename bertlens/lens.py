@@ -11,14 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from bertlens import capture
+from bertlens.attend import attend, attend_inputs
 from bertlens.attention import Attention
-from bertlens.captured import Capture, Captured
-from bertlens.encoding import Encoding, encode
+from bertlens.batch import padded
+from bertlens.encoding import Encoding, encode, started
 from bertlens.errors import VocabularyError, require
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
     from bertlens.find_heads import Pattern
     from bertlens.scan import Scan
     from bertlens.scores import HeadScores
@@ -29,31 +28,41 @@ class Lens:
     """A transformer and its tokenizer; call it with a text to get an Attention.
 
     Args:
-        model: any transformers model, with or without a task head. It comes back as it was after
-            every call: attention implementation, training mode, config, hooks and gradients.
-        tokenizer: the tokenizer that belongs to it.
+        model: any transformers model, with or without a task head, also inside PEFT, torch.compile,
+            DataParallel or quantised; a sentence-transformers model; or a pipeline. It comes back
+            as it was after every call: attention implementation, training mode, config, hooks and
+            gradients.
+        tokenizer: the tokenizer that belongs to it; not needed where the model carries one. For
+            images and sounds, the image processor or feature extractor.
+
+    Attributes:
+        model, tokenizer: the person's own objects, never changed.
+        name: of the model.
+        lock: held while the model runs.
 
     Raises:
         TypeError: `model` is not a torch module, or `tokenizer` is not a tokenizer.
         VocabularyError: the tokenizer has more entries than the model has embeddings.
     """
 
-    def __init__(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, name: str | None = None
-    ) -> None:
+    def __init__(self, model: Any, tokenizer: Any = None, *, name: str | None = None) -> None:
+        if not isinstance(model, nn.Module) and isinstance(
+            getattr(model, "model", None), nn.Module
+        ):
+            model, tokenizer = model.model, tokenizer or model.tokenizer  # a pipeline
         if not isinstance(model, nn.Module):
             raise TypeError(
                 f"The model must be a loaded transformers model, not {type(model).__name__}. "
                 "To load one by name use Lens.from_pretrained(name)."
             )
-        if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
-            raise TypeError(
-                f"The tokenizer must be a transformers tokenizer, not {type(tokenizer).__name__}."
-            )
+        if tokenizer is None:
+            tokenizer = getattr(model, "tokenizer", None)
+        self.takes = capture.takes(model)
+        if self.takes == "input_ids":
+            tokenizer = _tokenizer_of(tokenizer)
         self.model = model
         self.tokenizer = tokenizer
-        config = getattr(model, "config", None)
-        self.name: str = name or getattr(config, "name_or_path", "") or type(model).__name__
+        self.name: str = name or getattr(self.config, "name_or_path", "") or type(model).__name__
         self.lock = capture.model_lock(model)
         self._check_vocabulary()
 
@@ -91,19 +100,23 @@ class Lens:
 
     def __call__(
         self,
-        text: str | None = None,
+        text: Any = None,
         text_pair: str | None = None,
         *,
         words: Sequence[str] | None = None,
         words_pair: Sequence[str] | None = None,
+        inputs: Mapping[str, Any] | None = None,
         truncate: bool = False,
         exact: bool = False,
     ) -> Attention:
         """The attention of one text or a pair of texts.
 
         Args:
-            text, text_pair: plain strings.
+            text, text_pair: plain strings. Of an encoder-decoder, source and target: with a target
+                there are three kinds of attention, see `Attention.kind`; without, the encoder's.
+                For a model of images or sounds, what its processor takes.
             words, words_pair: the same, split into words beforehand, as treebanks have them.
+            inputs: instead of a text, the model's own inputs, [1, ...] each; tokens are numbered.
             truncate: cut a text that is longer than the model takes, instead of an error.
             exact: run the family's eager attention and keep its weights (equal within 1e-6 to
                 `output_attentions=True`); otherwise queries and keys are stored while the fast
@@ -115,26 +128,23 @@ class Lens:
             TextTooLongError: more tokens than the model takes, without `truncate`.
             NoAttentionError: the model has no attention that can be reached.
         """
+        if inputs is not None:
+            return attend_inputs(self, inputs, exact=exact)
+        if self.takes != "input_ids":
+            return attend_inputs(self, self._processed(text), exact=exact)
+        if self.translates and capture.answers(self.model) is None:
+            source = self.encode(text, words=words, truncate=truncate)
+            target = text_pair if words is None else words_pair
+            if target is None:
+                return attend(self, [source], exact=exact)[0]
+            read = self.encode_target(target, truncate=truncate)
+            return attend(self, [source], [read], exact=exact)[0]
         encoding = self.encode(
             text, text_pair, words=words, words_pair=words_pair, truncate=truncate
         )
-        inputs = self.tensors([encoding])
-        capturing = Capture(
-            lambda: capture.store(self.model, inputs, exact=exact),
-            capture.Replay(self.model, inputs),
-        )
-        source = Captured(capturing, "self")
-        return Attention(
-            source,
-            encoding.tokens,
-            encoding.words,
-            model_name=self.name,
-            dtype=self.dtype,
-            text=encoding.text,
-            text_pair=encoding.text_pair,
-            notes=encoding.notes,
-            lens=self,
-        )
+        # A classifier that is an encoder-decoder reads its own text again.
+        targets = [self._started(encoding)] if self.translates else None
+        return attend(self, [encoding], targets, exact=exact)[0]
 
     def explore(
         self, text: str, text_pair: str | None = None, *, truncate: bool = False, **traits: Any
@@ -286,46 +296,69 @@ class Lens:
         assert words is not None
         return encode(self.tokenizer, words, words_pair, limit=self.max_tokens, truncate=truncate)
 
-    def tensors(self, encodings: Sequence[Encoding]) -> dict[str, Tensor]:
-        """A batch for the model, [batch, tokens] on its device, padded on the tokenizer's side."""
-        batch = {
-            name: [encoding.inputs[name] for encoding in encodings] for name in encodings[0].inputs
-        }
-        if len({len(encoding) for encoding in encodings}) == 1:
-            made = {name: torch.tensor(rows) for name, rows in batch.items()}
-        else:
-            made = dict(self.tokenizer.pad(batch, return_tensors="pt"))
+    def encode_target(self, target: str | Sequence[str], *, truncate: bool = False) -> Encoding:
+        """What an encoder-decoder reads while it writes `target`: its start, then the target."""
+        if not isinstance(target, str | Sequence):
+            raise TypeError(f"The target must be a string, not {type(target).__name__}.")
+        encoding = encode(
+            self.tokenizer, target, limit=self.max_tokens, truncate=truncate, target=True
+        )
+        return self._started(encoding)
+
+    def _started(self, encoding: Encoding) -> Encoding:
+        start = capture.decoder_start(self.model, encoding.inputs["input_ids"])
+        return started(encoding, start, str(self.tokenizer.convert_ids_to_tokens(start)))
+
+    def _processed(self, given: Any) -> dict[str, Any]:
+        """An image or a sound as the model takes it."""
+        if self.tokenizer is None:
+            raise TypeError(
+                f"{type(self.model).__name__} takes {self.takes}, not text. Give the Lens an image "
+                "processor or feature extractor, or call it with inputs={...}."
+            )
+        rate = getattr(self.tokenizer, "sampling_rate", None)
+        options = {} if rate is None else {"sampling_rate": rate}
+        return dict(self.tokenizer(given, return_tensors="pt", **options))
+
+    def tensors(
+        self, encodings: Sequence[Encoding], targets: Sequence[Encoding] | None = None
+    ) -> dict[str, Tensor]:
+        """A batch for the model, [batch, tokens] on its device, padded on the right."""
+        pad = getattr(self.tokenizer, "pad_token_id", None)
+        made = padded(encodings, pad=pad, targets=targets)
         return {name: tensor.to(self.device) for name, tensor in made.items()}
 
     @property
+    def config(self) -> Any:
+        """The config of the transformers model inside."""
+        return capture.config_of(self.model)
+
+    @property
     def device(self) -> torch.device:
-        return next(self.model.parameters()).device
+        return capture.device_of(self.model)
 
     @property
     def dtype(self) -> str:
         """In which the model computes, such as "float32" or "bfloat16"."""
-        return str(next(self.model.parameters()).dtype).removeprefix("torch.")
+        return capture.dtype_of(self.model)
+
+    @property
+    def translates(self) -> bool:
+        """Whether the model is an encoder-decoder: it reads one text and writes another."""
+        return capture.translates(self.model)
 
     @property
     def max_tokens(self) -> int | None:
         """The most tokens the model takes, special tokens included; None if there is no limit."""
-        limit = getattr(self.model.config, "max_position_embeddings", None)
-        if isinstance(limit, int) and limit > 0:
-            return limit - self._position_offset()
-        limit = self.tokenizer.model_max_length
+        limit = capture.most_tokens(self.model)
+        if limit is not None:
+            return limit
+        limit = getattr(self.tokenizer, "model_max_length", None)
         # transformers writes "no limit" as a number of thirty digits.
         return int(limit) if limit is not None and limit < 1e9 else None
 
-    def _position_offset(self) -> int:
-        """RoBERTa kinds number positions from padding_idx + 1, so the first ones are never used."""
-        for name, module in self.model.named_modules():
-            if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-                return 0 if module.padding_idx is None else module.padding_idx + 1
-        return 0
-
     def _check_vocabulary(self) -> None:
-        embeddings = self.model.get_input_embeddings()
-        size = getattr(embeddings, "num_embeddings", None)
+        size = capture.vocabulary_size(self.model) if self.takes == "input_ids" else None
         if size is not None and len(self.tokenizer) > size:
             raise VocabularyError(
                 f"The tokenizer has {len(self.tokenizer)} entries but the model embeds only "
@@ -335,3 +368,14 @@ class Lens:
 
     def __repr__(self) -> str:
         return f"<Lens {self.name} ({type(self.model).__name__}, {self.dtype})>"
+
+
+def _tokenizer_of(given: Any) -> Any:
+    """The tokenizer itself, or the one inside a processor of several kinds of input."""
+    if not hasattr(given, "convert_ids_to_tokens") and hasattr(given, "tokenizer"):
+        given = given.tokenizer
+    if not callable(given) or not hasattr(given, "convert_ids_to_tokens"):
+        raise TypeError(
+            f"The tokenizer must be a transformers tokenizer, not {type(given).__name__}."
+        )
+    return given

@@ -2,6 +2,16 @@
 
 from bertlens.capture.bodies import answers, unwrapped
 from bertlens.capture.borrowing import borrowed, model_lock
+from bertlens.capture.facts import (
+    config_of,
+    decoder_start,
+    device_of,
+    dtype_of,
+    most_tokens,
+    takes,
+    translates,
+    vocabulary_size,
+)
 from bertlens.capture.interface import Call
 from bertlens.capture.layers import Layer, Stored, StoredLayer, reach, store, stream
 from bertlens.capture.part import part
@@ -22,11 +32,19 @@ __all__ = [
     "StoredLayer",
     "answers",
     "borrowed",
+    "config_of",
+    "decoder_start",
+    "device_of",
+    "dtype_of",
     "model_lock",
+    "most_tokens",
     "part",
     "reach",
     "scores_before_softmax",
     "store",
     "stream",
+    "takes",
+    "translates",
     "unwrapped",
+    "vocabulary_size",
 ]

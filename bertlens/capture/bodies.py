@@ -48,8 +48,24 @@ def base_of(model: nn.Module) -> nn.Module:
     return model.base_model if isinstance(model, PreTrainedModel) else model
 
 
+ANSWERS = {
+    "SequenceClassification": "text",
+    "NextSentencePrediction": "text",
+    "TokenClassification": "tokens",
+    "QuestionAnswering": "span",
+}
+"""Task heads whose answer can be shown beside a text, and what it is about."""
+
+
+def answers(model: nn.Module) -> str | None:
+    """What the model's task head says something about: "text", "tokens" or a "span"; or None."""
+    name = type(unwrapped(model)).__name__
+    return next((about for task, about in ANSWERS.items() if name.endswith(f"For{task}")), None)
+
+
 def body_of(model: nn.Module, inputs: Mapping[str, Any]) -> nn.Module:
-    """What has to run: no task head, and of an encoder-decoder without a target, the encoder."""
+    """What has to run: the encoder alone of an encoder-decoder without a target; no task head,
+    unless its answer is small and worth showing."""
     body = base_of(model)
     if is_encoder_decoder(body) and not any(name.startswith("decoder_") for name in inputs):
         encoder = getattr(body, "encoder", None)
@@ -57,7 +73,7 @@ def body_of(model: nn.Module, inputs: Mapping[str, Any]) -> nn.Module:
             encoder = body.get_encoder()  # type: ignore[operator]
         if isinstance(encoder, nn.Module):
             return encoder
-    return body
+    return unwrapped(model) if answers(model) else body
 
 
 def is_encoder_decoder(model: nn.Module) -> bool:

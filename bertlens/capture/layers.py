@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import body_of, unwrapped
+from bertlens.capture.bodies import answers, body_of, unwrapped
 from bertlens.capture.borrowing import borrowed
 from bertlens.capture.calibration import forget, reach_of
 from bertlens.capture.forms import FORMS
@@ -27,6 +27,11 @@ class Layer(Protocol):
 
     @property
     def n_heads(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many tokens attend and are attended to."""
+        ...
 
     @property
     def broken(self) -> bool:
@@ -49,6 +54,10 @@ class StoredLayer:
     def n_heads(self) -> int:
         return self.call.query.shape[1]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.call.query.shape[-2], self.call.key.shape[-2]
+
     def weights(self) -> Tensor:
         """Weights [batch, heads, from, to], float32 on the CPU, made by the family's function."""
         call = self.call
@@ -70,6 +79,10 @@ class DenseLayer:
         return self.made.shape[1]
 
     @property
+    def shape(self) -> tuple[int, int]:
+        return self.made.shape[-2], self.made.shape[-1]
+
+    @property
     def broken(self) -> bool:
         return bool(self.made.isnan().any())
 
@@ -84,12 +97,12 @@ class Stored:
     Attributes:
         kinds: kind -> its layers.
         reach: how they were reached.
-        outputs: what the body returned.
+        logits: of a classifier, tagger or reader, by the names of its outputs, on the CPU.
     """
 
     kinds: dict[str, list[Layer]]
     reach: Reach
-    outputs: Any = None
+    logits: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -174,7 +187,7 @@ def store(
     keep = _KeepWeights() if exact else _Keep(eager)
     reach, outputs = _run(model, inputs, keep)
     kinds = {kind: keep.kinds[kind] for kind in reach.kinds}
-    return Stored(kinds, reach, outputs)
+    return Stored(kinds, reach, _logits(outputs) if answers(model) else {})
 
 
 def stream(
@@ -211,6 +224,14 @@ def stream(
 def reach(model: nn.Module, inputs: Mapping[str, Any]) -> Reach:
     """How the model's attention is reached on such inputs."""
     return reach_of(model, body_of(model, inputs), inputs)
+
+
+def _logits(outputs: Any) -> dict[str, Tensor]:
+    return {
+        name: value.float().cpu()
+        for name, value in outputs.items()
+        if name.endswith("logits") and isinstance(value, Tensor)
+    }
 
 
 def _run(model: nn.Module, inputs: Mapping[str, Any], receiver: Receiver) -> tuple[Reach, Any]:

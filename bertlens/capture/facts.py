@@ -1,0 +1,98 @@
+"""What can be said of a model before it is run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bertlens.capture.bodies import base_of, is_encoder_decoder, unwrapped
+
+
+def config_of(model: nn.Module) -> Any:
+    """The config of the transformers model inside; an empty object where there is none."""
+    return getattr(unwrapped(model), "config", object())
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where the inputs have to be: with the embeddings, if the model is spread over devices."""
+    for module in (_embeddings(model), model):
+        if isinstance(module, nn.Module):
+            for parameter in module.parameters():
+                return parameter.device
+    return torch.device("cpu")
+
+
+def dtype_of(model: nn.Module) -> str:
+    """In which the model computes, such as "float32", "bfloat16" or "int8"."""
+    config = config_of(model)
+    quantised = getattr(config, "quantization_config", None)
+    if quantised is not None:
+        settings = quantised if isinstance(quantised, dict) else quantised.to_dict()
+        for bits in ("4", "8"):
+            if settings.get(f"load_in_{bits}bit") or settings.get("bits") == int(bits):
+                return f"int{bits}"
+    if any("quantized" in type(module).__module__ for module in model.modules()):
+        return "int8"
+    for parameter in unwrapped(model).parameters():
+        if parameter.is_floating_point():
+            return str(parameter.dtype).removeprefix("torch.")
+    return "float32"
+
+
+def vocabulary_size(model: nn.Module) -> int | None:
+    """How many ids the model has embeddings for, or None where it embeds no ids."""
+    size = getattr(_embeddings(model), "num_embeddings", None)
+    return size if isinstance(size, int) else None
+
+
+def most_tokens(model: nn.Module) -> int | None:
+    """How many positions the model has, or None if it says nothing of a limit."""
+    config = config_of(model)
+    for name in ("max_position_embeddings", "n_positions", "max_source_positions"):
+        limit = getattr(config, name, None)
+        if isinstance(limit, int) and limit > 0:
+            return limit - _position_offset(model)
+    return None
+
+
+def takes(model: nn.Module) -> str:
+    """The name of the model's main input, such as "input_ids" or "pixel_values"."""
+    return str(getattr(unwrapped(model), "main_input_name", "input_ids"))
+
+
+def translates(model: nn.Module) -> bool:
+    """Whether the model reads one text and writes another."""
+    return is_encoder_decoder(base_of(model))
+
+
+def decoder_start(model: nn.Module, target: list[int]) -> int:
+    """The id that the decoder reads first, before it writes `target`."""
+    prepare = getattr(unwrapped(model), "prepare_decoder_input_ids_from_labels", None)
+    if prepare is not None:
+        # mBART starts with the language, which its tokenizer writes last.
+        made: Tensor = prepare(labels=torch.tensor([target]))
+        return int(made[0, 0])
+    config = config_of(model)
+    for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"):
+        found = getattr(config, name, None)
+        if isinstance(found, int):
+            return found
+    return 0
+
+
+def _embeddings(model: nn.Module) -> Any:
+    get = getattr(unwrapped(model), "get_input_embeddings", None)
+    try:
+        return None if get is None else get()
+    except (AttributeError, NotImplementedError):
+        return None  # transformers raises for models that embed no ids
+
+
+def _position_offset(model: nn.Module) -> int:
+    """RoBERTa kinds number positions from padding_idx + 1, so the first ones are never used."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            return 0 if module.padding_idx is None else module.padding_idx + 1
+    return 0
