@@ -18,7 +18,7 @@ def describe(attention: Attention) -> dict[str, Any]:
     """
     crossed = attention.to_tokens is not attention.tokens
     return {
-        "model": attention.model_name,
+        "model": _named(attention),
         "dtype": attention.dtype,
         "n_layers": attention.n_layers,
         "n_heads": attention.n_heads,
@@ -27,6 +27,13 @@ def describe(attention: Attention) -> dict[str, Any]:
         "from": token_columns(attention.tokens, attention.words),
         "to": token_columns(attention.to_tokens, attention.to_words_) if crossed else None,
     }
+
+
+def _named(attention: Attention) -> str:
+    """The model's name, and what the numbers are where they are not its weights."""
+    if attention.measure == "weights":
+        return attention.model_name
+    return f"{attention.model_name}, {attention.measure}".removeprefix(", ")
 
 
 def token_columns(tokens: Sequence[Token], words: Sequence[Word]) -> dict[str, Any]:

@@ -8,14 +8,16 @@ from bertlens.attention import Attention
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, free
 from bertlens.widgets.view import View
 
-PANES = ("grid", "head", "token")
+PANES = ("grid", "head", "token", "query-key")
 """Names of the panes, in the order shown."""
 
 SETTABLE = tuple(name for name in SHARED if name not in FROM_KERNEL)
 
 
 class Explorer(View):
-    """The widget: layer grid, head view and token view on one Selection.
+    """The widget: layer grid, head view, token view and query-key view on one Selection.
+
+    The query-key view is folded away and costs nothing until it is opened.
 
     Args:
         attention: what to look at.
@@ -62,6 +64,14 @@ class Explorer(View):
     def token_view(self) -> View:
         """The token view alone, for any cell; in step with this widget."""
         return View(self.selection, views=["token"])
+
+    def query_key_view(self) -> View:
+        """How the weights of the focused token come about, for any cell; in step with this widget.
+
+        For the selected head: every other token's key, its product with the query in each
+        dimension, the score before the softmax and the weight.
+        """
+        return View(self.selection, views=["query-key"])
 
     def close(self) -> None:
         """Close this widget and its siblings, and free the tensors that they look at."""

@@ -20,12 +20,23 @@ class Choices:
     Where an added score has the name of a score of the text, the text's is marked.
     """
 
+    PAIRS = 8
+    """So many scores of pairs of tokens are kept, the newest."""
+
     def __init__(self) -> None:
         self.added: dict[str, HeadScores] = {}
+        self.pairs: dict[str, HeadScores] = {}
+
+    def keep(self, score: HeadScores) -> None:
+        """Let a score of a pair of this text's tokens be chosen, until the text changes."""
+        self.pairs.pop(score.name, None)
+        self.pairs[score.name] = score
+        for oldest in list(self.pairs)[: -self.PAIRS]:
+            del self.pairs[oldest]
 
     def of(self, attention: Attention) -> dict[str, HeadScores]:
         """All of them by name; the first time for a text, its scores are made."""
-        return self._marked(attention.scores) | self.added
+        return self._marked(attention.scores) | self.pairs | self.added
 
     def named(self, name: object, attention: Attention) -> HeadScores:
         """The score that a page means.
@@ -33,7 +44,8 @@ class Choices:
         Raises:
             SelectionError: there is none of this name.
         """
-        known = self.added if name in self.added else self.of(attention)
+        quick = self.pairs | self.added
+        known = quick if name in quick else self.of(attention)
         if name not in known:
             there_are = ", ".join(map(repr, known))
             raise SelectionError(f"There is no score {name!r}; there are: {there_are}.")
@@ -41,8 +53,13 @@ class Choices:
 
     def name_of(self, score: HeadScores, attention: Attention) -> str | None:
         """The name by which a page asks for a score; None if it is not among the choices."""
-        known = self._marked(made_scores(attention)) | self.added
+        known = self._marked(made_scores(attention)) | self.pairs | self.added
         return next((name for name, other in known.items() if other is score), None)
+
+    def payload(self, name: str, score: HeadScores) -> dict[str, Any]:
+        """A score for the page; `pair` marks that of a pair of tokens."""
+        is_pair = any(score is other for other in self.pairs.values())
+        return payload(name, score) | ({"pair": True} if is_pair else {})
 
     def _marked(self, scores: Mapping[str, HeadScores]) -> dict[str, HeadScores]:
         return {
@@ -96,9 +113,12 @@ def payload(name: str, score: HeadScores) -> dict[str, Any]:
 @answers("scores")
 def scores(request: Request) -> Reply:
     """{} -> {scores}: everything that can colour the layer grid."""
-    with weights_of(request.attention):
-        found = request.selection.choices.of(request.attention)
-    return Reply(content={"scores": [payload(name, score) for name, score in found.items()]})
+    attention, choices = request.selection.attention, request.selection.choices
+    with weights_of(attention):
+        found = choices.of(attention)
+    return Reply(
+        content={"scores": [choices.payload(name, score) for name, score in found.items()]}
+    )
 
 
 def _rows(values: NDArray[np.float64] | None) -> list[list[float | None]] | None:

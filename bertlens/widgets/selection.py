@@ -23,9 +23,11 @@ from traitlets import (
 )
 
 from bertlens.attention import Attention, checked_index
+from bertlens.errors import OutOfReachError
 from bertlens.scores import HeadScores
 from bertlens.widgets.columns import describe
-from bertlens.widgets.score import Choices, check_score, made_scores, payload
+from bertlens.widgets.norms import drawn
+from bertlens.widgets.score import Choices, check_score, made_scores
 from bertlens.widgets.traits import Heads, Index, OutOfRangeError, SelectionError
 
 
@@ -45,6 +47,7 @@ class SelectionTraits(HasTraits):
     special = Enum(("show", "hide", "renormalise"), "show").tag(sync=True)
     min_weight = Float(0.02, min=0.0, max=1.0).tag(sync=True)
     kind = Unicode("self").tag(sync=True)
+    norm = Enum((None, "value"), None, allow_none=True).tag(sync=True)
     score = AnyValue(None, allow_none=True).tag(
         sync=True,
         to_json=lambda score, owner: owner.home.score_payload(score),
@@ -93,6 +96,18 @@ class SelectionTraits(HasTraits):
                 f"{' and '.join(map(repr, kinds))}."
             )
         return str(proposal.value)
+
+    @validate("norm")
+    def _norm_is_had(self, proposal: Bunch) -> str | None:
+        if proposal.value == "value":
+            attention = self.home.attention
+            if attention.measure not in ("weights", "value norms"):
+                raise SelectionError(f"There are no value norms of {attention.measure}.")
+            try:
+                drawn(attention, "value")
+            except OutOfReachError as error:
+                raise SelectionError(str(error)) from None
+        return proposal.value  # type: ignore[no-any-return]
 
     @validate("score")
     def _score_fits(self, proposal: Bunch) -> HeadScores | None:
@@ -153,7 +168,7 @@ class Selection(SelectionTraits):
 
     @property
     def current(self) -> tuple[Attention, int]:
-        """The attention and its generation, read together."""
+        """The attention that is drawn and its generation, read together."""
         return self._current
 
     def read(self, text: str, text_pair: str | None = None) -> None:
@@ -178,7 +193,9 @@ class Selection(SelectionTraits):
                 "This attention was given without a model, so no other text can be run. "
                 "Make a Lens to type texts."
             )
-        return lens(text, text_pair, truncate=self.truncate)
+        made = lens(text, text_pair, truncate=self.truncate)
+        derive = self.attention.derive
+        return made if derive is None else derive(made)
 
     def show(self, made: Attention) -> None:
         """Look at an attention that nobody else holds; its tensors are freed with the Selection."""
@@ -194,10 +211,17 @@ class Selection(SelectionTraits):
         pair = attention.text_pair
         old = change.old if isinstance(change.old, Attention) else None
         score = self._score_after(old)
-        self._current = (attention, self.generation + 1)
+        self.choices.pairs.clear()
+        norm = self.norm if attention.measure == "weights" else None
+        try:
+            shown = drawn(attention, norm)
+        except OutOfReachError:
+            norm, shown = None, attention
+        self._current = (shown, self.generation + 1)
         with self.together(), self.hold_trait_notifications():
             self.generation += 1
-            self.meta = describe(attention)
+            self.meta = describe(shown)
+            self.norm = norm
             self.layer = min(self.layer, attention.n_layers - 1)
             self.heads = [head for head in self.heads if head < attention.n_heads]
             self.token = None
@@ -212,6 +236,16 @@ class Selection(SelectionTraits):
         if change.new != self.attention.kind_name:
             with self.lock:
                 self.attention = self.attention.kind(change.new)
+
+    @observe("norm")
+    def _norm_changed(self, change: Bunch) -> None:
+        shown = drawn(self.attention, change.new)
+        if shown.measure == self._current[0].measure:
+            return
+        with self.lock, self.together():
+            self._current = (shown, self.generation + 1)
+            self.generation += 1
+            self.meta = describe(shown)
 
     @observe("side")
     def _side_changed(self, change: Bunch) -> None:
@@ -242,7 +276,8 @@ class Selection(SelectionTraits):
         """A score as it crosses to the page."""
         if score is None:
             return None
-        return payload(self.choices.name_of(score, self.attention) or score.name, score)
+        name = self.choices.name_of(score, self.attention) or score.name
+        return self.choices.payload(name, score)
 
     def score_of(self, sent: Mapping[str, Any] | None) -> HeadScores | None:
         """The score that a page means by the payload it sends back."""
@@ -261,6 +296,8 @@ class Selection(SelectionTraits):
         """
         score: HeadScores | None = self.score
         if score is None:
+            return None
+        if any(score is other for other in self.choices.pairs.values()):
             return None
         if old is not None and any(score is other for other in made_scores(old).values()):
             return self.attention.scores.get(score.name)

@@ -14,8 +14,8 @@ from traitlets import Bool, Bunch, List, Unicode
 from bertlens.attention import Attention
 from bertlens.scores import HeadScores
 
-# maps and text are imported for the requests that they answer.
-from bertlens.widgets import bundle, maps, text, wire  # noqa: F401
+# maps, query_key and text are imported for the requests that they answer.
+from bertlens.widgets import bundle, maps, query_key, text, wire  # noqa: F401
 from bertlens.widgets.picture import Picture, picture
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, SelectionTraits
 

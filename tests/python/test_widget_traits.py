@@ -32,7 +32,7 @@ def test_a_view_starts_at_layer_0_head_0_with_nothing_pinned(lens: bl.Lens) -> N
     assert (view.side, view.segment_filter, view.level) == ("from", "all", "token")
     assert (view.special, view.min_weight, view.score) == ("show", 0.02, None)
     assert (view.text, view.text_pair, view.kind) == (STORE, STRAWBERRIES, "self")
-    assert view.views == ["grid", "head", "token"]
+    assert view.views == ["grid", "head", "token", "query-key"]
     assert view.editable
 
 

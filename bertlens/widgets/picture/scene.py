@@ -42,7 +42,7 @@ class Scene:
     @classmethod
     def of(cls, selection: Selection) -> Scene:
         """What the Selection shows now."""
-        attention: Attention = selection.attention
+        attention: Attention = selection.current[0]
         side: str = selection.side
         pin: int | None = selection.token
         if selection.level == "word" and attention.level == "token":

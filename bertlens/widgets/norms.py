@@ -1,0 +1,59 @@
+"""Value norms as the page draws them: as shares, where the model's own units have no bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bertlens.attention import Attention, Source, Weights
+from bertlens.derived import derived
+
+SCALE = (
+    "Value norms are drawn as shares of the largest sum of a row in the layer; Python gives them "
+    "in the units of the hidden states: att.weights(layer, head, norm='value')."
+)
+
+
+class Shares:
+    """Norms divided by the layer's largest sum of a row, so that they lie in 0 to 1 as weights do.
+
+    Heads of a layer stay comparable: one that writes little is faint.
+    """
+
+    def __init__(self, norms: Source) -> None:
+        self._norms = norms
+        self._largest: dict[int, float] = {}
+        self.n_layers = norms.n_layers
+        self.n_heads = norms.n_heads
+
+    @property
+    def holds_tensors(self) -> bool:
+        return self._norms.holds_tensors
+
+    def layer(self, layer: int) -> Weights:
+        norms = self._norms.layer(layer)
+        if layer not in self._largest:
+            self._largest[layer] = float(norms.sum(-1).max())
+        made: Weights = norms / max(self._largest[layer], 1e-30)
+        return made
+
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        return self.layer(layer)[:, list(rows)]
+
+    def close(self) -> None:
+        self._norms.close()
+
+
+def drawn(attention: Attention, norm: str | None) -> Attention:
+    """What the page draws of an attention: itself, or its value norms as shares.
+
+    Raises:
+        OutOfReachError: value norms are asked for and there are none.
+    """
+    if norm == "value" and attention.measure == "weights":
+        return _shares(attention.normed)
+    return _shares(attention) if attention.measure == "value norms" else attention
+
+
+def _shares(norms: Attention) -> Attention:
+    again: Callable[[Attention], Attention] = norms.derive or (lambda other: other)
+    return derived(norms, Shares(norms._source), norms.measure, SCALE, again)
