@@ -43,8 +43,8 @@ def by_layer(score: HeadScores, ax: Axes | None = None, **style: Any) -> Axes:
     defined = ~np.isnan(score.values).all(1)
     means = np.full(score.n_layers, np.nan)
     means[defined] = np.nanmean(score.values[defined], 1)
-    colour = points.get_facecolor()[0][:3]
-    axes.plot(layers, means, color=colour, label=score.name)
+    red, green, blue, _ = np.asarray(points.get_facecolor())[0]
+    axes.plot(layers, means, color=(red, green, blue), label=score.name)
     if score.baseline is not None:
         axes.axhline(score.baseline, color="0.5", linestyle="--", linewidth=1, label="uniform")
     axes.set_xlabel("Layer")

@@ -230,7 +230,7 @@ class Measurement:
             for text, kinds in enumerate(self._rows):
                 for i, measure in enumerate(self._among):
                     related = _related(kinds, measure.relation)
-                    mean = _mean(related.any(-1))[:, None]
+                    mean = _mean(np.asarray(related.any(-1)))[:, None]
                     templates[text, : len(kinds), : len(kinds), i] = related * mean
         self._templates = self._tensor(templates).flatten(1, 2)
 
@@ -318,4 +318,4 @@ def _related(kinds: Kinds, relation: str) -> Flags:
 
 def _mean(flags: Flags) -> NDArray[np.float64]:
     """What to multiply values with so that their sum is the mean over the flagged ones."""
-    return flags / max(1, int(flags.sum()))
+    return np.asarray(flags / max(1, int(flags.sum())))

@@ -57,7 +57,7 @@ def count_by_ray(
         raise ValueError(f"workers must be at least 1, not {workers}.")
     started = not ray.is_initialized()
     if started:
-        ray.init(include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+        ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
     if isinstance(texts, ray.data.Dataset):
         texts = (row[column] for row in texts.iter_rows())
     found = sources(lens, texts, segments)

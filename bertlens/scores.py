@@ -83,7 +83,7 @@ class HeadScores:
         if not self.categories:
             raise ValueError(f"The values of '{self.name}' are numbers, not categories.")
         known = np.nan_to_num(self.values, nan=-1).astype(int)
-        return np.array(("", *self.categories))[known + 1]
+        return np.asarray(np.array(("", *self.categories))[known + 1])
 
     def ranked(self) -> list[Best]:
         """Every head with a defined value, the most notable first.
@@ -120,7 +120,8 @@ class HeadScores:
         import pandas as pd
 
         layers, heads = np.indices(self.values.shape)
-        columns = {"layer": layers.ravel(), "head": heads.ravel(), self.name: self.values.ravel()}
+        columns: dict[str, NDArray[Any]] = {"layer": layers.ravel(), "head": heads.ravel()}
+        columns[self.name] = self.values.ravel()
         for part in ("low", "high", "support"):
             array = getattr(self, part)
             if array is not None:
@@ -183,7 +184,7 @@ class ScoreTable(Mapping[str, HeadScores]):
         if not self._scores:
             return pd.DataFrame({"layer": [], "head": []})
         layers, heads = np.indices(next(iter(self._scores.values())).values.shape)
-        columns = {"layer": layers.ravel(), "head": heads.ravel()}
+        columns: dict[str, NDArray[Any]] = {"layer": layers.ravel(), "head": heads.ravel()}
         for name, score in self._scores.items():
             columns[name] = (score.labels if score.categories else score.values).ravel()
         return pd.DataFrame(columns)

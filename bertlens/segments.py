@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -31,7 +31,7 @@ def sentences(paragraph: str) -> list[str]:
 
 
 def packed(
-    tokenizer: PreTrainedTokenizerBase, paragraphs: Iterable[str], size: int = 128
+    tokenizer: PreTrainedTokenizerBase, paragraphs: Iterable[Any], size: int = 128
 ) -> Iterator[str | tuple[str, str]]:
     """Pairs of texts that fill `size` tokens as far as whole sentences do (paper section 3).
 
