@@ -28,22 +28,29 @@ export function linesOf(
   only: { side: Side; index: number } | null = null,
 ): Lines {
   const lines = emptyLines(1024);
+  const { first, last } = window;
   const [rowStart, rowEnd] =
     only?.side === "from" ? [only.index, only.index + 1] : [0, fromPlace.length];
   const [colStart, colEnd] = only?.side === "to" ? [only.index, only.index + 1] : [0, columns];
+  // Rows on screen only grow from item to item: a line from above the window ends in it or below, and so on.
+  const belowTop = toPlace.findIndex((place) => place >= first);
+  const enters = Math.max(colStart, belowTop < 0 ? columns : belowTop);
+  const leaves = Math.min(
+    colEnd,
+    toPlace.findLastIndex((place) => place >= 0 && place <= last) + 1,
+  );
   for (const [head, codes] of maps.entries()) {
     for (let row = rowStart; row < rowEnd; row++) {
       const from = fromPlace[row]!;
       if (from < 0) continue;
       const share = left ? left[head]![row]! : 1;
       const threshold = codeOf(minWeight * share);
-      for (let col = colStart, at = row * columns + colStart; col < colEnd; col++, at++) {
+      const end = row * columns + (from > last ? leaves : colEnd);
+      for (let at = row * columns + (from < first ? enters : colStart); at < end; at++) {
         const code = codes[at]!;
         if (code < threshold) continue;
-        const to = toPlace[col]!;
-        if (to < 0 || (from < window.first && to < window.first)) continue;
-        if (from > window.last && to > window.last) continue;
-        push(lines, head, from, to, decoded[code]! / share);
+        const to = toPlace[at - row * columns]!;
+        if (to >= 0) push(lines, head, from, to, decoded[code]! / share);
       }
     }
   }

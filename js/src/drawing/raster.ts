@@ -2,21 +2,22 @@ import { type Field, heights, type Lines, opacityOf, widthOf } from "./curves";
 import type { Rgb } from "./palette";
 
 /**
- * Draws thousands of lines without a path object: a line crosses each pixel column once, so it adds its
- * depth to a few pixels of each column of a plane. One plane a head; planes are mixed into one image
- * whose opacity grows with depth ever more slowly, so that weak lines add up to a haze and never to a wall.
+ * Draws thousands of lines without a path object. A line crosses each pixel column once, in a run of pixels:
+ * it marks only where its runs begin and end, in a plane of differences, and one sum down each column then
+ * gives the depth of every pixel. One plane a head; planes are mixed into one image whose opacity grows with
+ * depth ever more slowly, so that weak lines add up to a haze and never to a wall.
  */
 export class Raster {
   #width = 0;
   #height = 0;
-  #plane = new Float32Array(0);
-  #mixed = new Float32Array(0);
+  /** Planes of differences, one a head that has lines. */
+  #planes: Float32Array[] = [];
   #image: ImageData | null = null;
   #crowd = 1;
 
   /**
-   * An image of `lines`, `width` x `height` pixels for a canvas of `scale` pixels a CSS pixel across
-   * (`scale.x`) and down (`scale.y`); its left edge is `field.left`, its right edge `field.right`.
+   * An image of `lines` (sorted by head), `width` x `height` pixels for a canvas of `scale` pixels a CSS pixel
+   * across (`scale.x`) and down (`scale.y`); its left edge is `field.left`, its right edge `field.right`.
    */
   draw(
     lines: Lines,
@@ -29,34 +30,40 @@ export class Raster {
     this.#resize(width, height);
     const curve = heights(width);
     const slopes = slopesOf(curve);
-    this.#mixed.fill(0);
     this.#crowd = crowding(lines.count);
-    for (const [head, color] of colors.entries()) {
-      let any = false;
-      for (let i = 0; i < lines.count; i++) {
-        if (lines.head[i] !== head) continue;
-        if (!any) this.#plane.fill(0);
-        any = true;
+    const inks: Rgb[] = [];
+    for (let i = 0; i < lines.count; ) {
+      const head = lines.head[i]!;
+      const plane = this.#planeAt(inks.length);
+      inks.push(colors[head]!);
+      for (; i < lines.count && lines.head[i] === head; i++) {
         const start = ((lines.from[i]! + 0.5) * field.row - field.top) * scale.y;
         const end = ((lines.to[i]! + 0.5) * field.row - field.top) * scale.y;
-        this.#line(curve, slopes, start, end, lines.weight[i]!, scale.y);
+        this.#line(plane, curve, slopes, start, end, lines.weight[i]!, scale.y);
       }
-      if (any) this.#mix(color);
     }
-    return this.#toImage();
+    return this.#mix(inks);
   }
 
   #resize(width: number, height: number): void {
     if (this.#image && width === this.#width && height === this.#height) return;
     this.#width = width;
     this.#height = height;
-    // A row of margin on both ends, so that the innermost loop needs no bounds check.
-    this.#plane = new Float32Array(width * (height + 2));
-    this.#mixed = new Float32Array(width * height * 4);
+    this.#planes = [];
     this.#image = new ImageData(width, height);
   }
 
+  /** An empty plane, with rows of margin so that the innermost loops need no bounds check. */
+  #planeAt(index: number): Float32Array {
+    const plane = this.#planes[index];
+    if (plane) return plane.fill(0);
+    const made = new Float32Array(this.#width * (this.#height + 4));
+    this.#planes[index] = made;
+    return made;
+  }
+
   #line(
+    plane: Float32Array,
     curve: Float32Array,
     slopes: Float32Array,
     start: number,
@@ -69,11 +76,13 @@ export class Raster {
     const depth = -Math.log(1 - opacityOf(weight)) * this.#crowd;
     const thick = widthOf(weight) * scale * (0.4 + 0.6 * this.#crowd);
     // A strong line is filled over its whole width, a weak one is two pixels of haze in each column.
-    if (weight >= STRONG) this.#thick(curve, slopes, start, rise, depth, thick, first, last);
-    else this.#thin(curve, start, rise, depth * Math.min(1, thick), first, last);
+    const flat = depth * Math.min(1, thick);
+    if (weight >= STRONG) this.#thick(plane, curve, slopes, start, rise, flat, thick, first, last);
+    else this.#thin(plane, curve, start, rise, flat, first, last);
   }
 
   #thin(
+    plane: Float32Array,
     curve: Float32Array,
     start: number,
     rise: number,
@@ -81,7 +90,6 @@ export class Raster {
     first: number,
     last: number,
   ): void {
-    const plane = this.#plane;
     const width = this.#width;
     // Half a pixel less puts the centre of pixel 0 at 0; a row more skips the margin.
     const base = start + 0.5;
@@ -91,11 +99,13 @@ export class Raster {
       const below = (y - row) * depth;
       const at = row * width + x;
       plane[at]! += depth - below;
-      plane[at + width]! += below;
+      plane[at + width]! += below + below - depth;
+      plane[at + width + width]! -= below;
     }
   }
 
   #thick(
+    plane: Float32Array,
     curve: Float32Array,
     slopes: Float32Array,
     start: number,
@@ -105,59 +115,80 @@ export class Raster {
     first: number,
     last: number,
   ): void {
-    const plane = this.#plane;
     const width = this.#width;
-    const height = this.#height;
+    const bottom = this.#height + 1;
     const crowd = this.#crowd;
-    const flat = thick < 1 ? depth * thick : depth;
     for (let x = first; x < last; x++) {
       const slope = rise * slopes[x]!;
       const stretch = Math.sqrt(1 + slope * slope);
       const half = Math.max(0.5, (thick / 2) * stretch);
-      const y = start + rise * curve[x]!;
-      const upper = Math.max(0, y - half);
-      const lower = Math.min(height, y + half);
       // Among few a steep line is as dark as a level one; in a crowd it is only as dark as its ink allows.
-      const share = flat * (crowd + (1 - crowd) / stretch);
-      for (let row = Math.floor(upper); row < lower; row++) {
-        const cover = Math.min(row + 1, lower) - Math.max(row, upper);
-        plane[(row + 1) * width + x]! += share * cover;
-      }
+      const share = depth * (crowd + (1 - crowd) / stretch);
+      const y = start + 1 + rise * curve[x]!;
+      const upper = Math.max(0, y - half);
+      const begin = upper | 0;
+      const late = (upper - begin) * share;
+      const at = begin * width + x;
+      plane[at]! += share - late;
+      plane[at + width]! += late;
+      const lower = Math.min(bottom, y + half);
+      const finish = lower | 0;
+      const over = (lower - finish) * share;
+      const to = finish * width + x;
+      plane[to]! -= share - over;
+      plane[to + width]! -= over;
     }
   }
 
-  #mix([r, g, b]: Rgb): void {
-    const plane = this.#plane;
-    const mixed = this.#mixed;
+  /** Sums the planes down their columns and mixes them, a row of pixels at a time. */
+  #mix(inks: readonly Rgb[]): ImageData {
     const width = this.#width;
-    const size = width * this.#height;
-    for (let i = 0, at = 0; i < size; i++, at += 4) {
-      const depth = plane[i + width]!;
-      if (depth === 0) continue;
-      mixed[at]! += depth * r;
-      mixed[at + 1]! += depth * g;
-      mixed[at + 2]! += depth * b;
-      mixed[at + 3]! += depth;
-    }
-  }
-
-  #toImage(): ImageData {
     const image = this.#image!;
     const { data } = image;
-    const mixed = this.#mixed;
     const opacity = opacities(this.#crowd);
+    // Doubles where sums are made: a conversion of every float would cost more than the sum.
+    const sums = inks.map((_, i) => Float64Array.from(this.#planes[i]!.subarray(0, width)));
+    const mixed = new Float64Array(width * 4);
     data.fill(0);
-    for (let at = 0; at < data.length; at += 4) {
-      const depth = mixed[at + 3]!;
-      if (depth === 0) continue;
-      data[at] = mixed[at]! / depth;
-      data[at + 1] = mixed[at + 1]! / depth;
-      data[at + 2] = mixed[at + 2]! / depth;
-      data[at + 3] = opacity[Math.min(LAST, (depth * STEPS) | 0)]!;
+    for (let row = 0; row < this.#height; row++) {
+      mixed.fill(0);
+      for (let i = 0; i < inks.length; i++) {
+        addRow(mixed, sums[i]!, this.#planes[i]!, (row + 1) * width, inks[i]!);
+      }
+      for (let x = 0, at = row * width * 4; x < width * 4; x += 4, at += 4) {
+        const depth = mixed[x + 3]!;
+        if (depth < NOTHING) continue;
+        const share = 1 / depth;
+        data[at] = mixed[x]! * share;
+        data[at + 1] = mixed[x + 1]! * share;
+        data[at + 2] = mixed[x + 2]! * share;
+        data[at + 3] = opacity[Math.min(LAST, (depth * STEPS) | 0)]!;
+      }
     }
     return image;
   }
 }
+
+/** Adds the differences of one row, from `start` on, to the sums above it, and their ink to the row's mixture. */
+function addRow(
+  mixed: Float64Array,
+  sums: Float64Array,
+  plane: Float32Array,
+  start: number,
+  [r, g, b]: Rgb,
+): void {
+  for (let x = 0, at = 0; x < sums.length; x++, at += 4) {
+    const depth = sums[x]! + plane[start + x]!;
+    sums[x] = depth;
+    mixed[at]! += depth * r;
+    mixed[at + 1]! += depth * g;
+    mixed[at + 2]! += depth * b;
+    mixed[at + 3]! += depth;
+  }
+}
+
+/** What is left of sums that cancel, in the last places of a float. */
+const NOTHING = 5e-4;
 
 /** How much of its depth a line keeps among many, 1 for the first thousand: a crowd must not become a wall. */
 function crowding(lines: number): number {
