@@ -55,10 +55,6 @@ class Batch:
     def lengths(self) -> tuple[int, ...]:
         return tuple(len(encoding) for encoding in self.encodings)
 
-    @property
-    def padded(self) -> bool:
-        return min(self.lengths) < self.mask.shape[1]
-
     def __len__(self) -> int:
         return len(self.encodings)
 
@@ -214,7 +210,7 @@ def batches(
     first one's place is `start`.
     """
     size = window_size(lens, batch_size) // WINDOW
-    heads = max(1, getattr(lens.model.config, "num_attention_heads", 1))
+    heads = max(1, getattr(lens.config, "num_attention_heads", 1))
     source = enumerate(texts, start)
     while window := list(islice(source, WINDOW * size)):
         found = list(encoded(lens, window, coverage, text_of=text_of, truncate=truncate))
@@ -287,28 +283,10 @@ def encode_item(lens: Lens, text: Text, *, truncate: bool = False) -> Encoding:
     )
 
 
-def collate(lens: Lens, encodings: Sequence[Encoding]) -> tuple[dict[str, Tensor], Tensor]:
-    """The model's inputs [batch, tokens], padded on the right, and which of them are tokens.
-
-    Always on the right, whatever the tokenizer's side is: absolute positions then count from the
-    text's first token, and a text's scores do not depend on what it is batched with.
-    """
-    longest = max(len(encoding) for encoding in encodings)
-    padding = {"input_ids": getattr(lens.tokenizer, "pad_token_id", None) or 0}
-    inputs = {
-        name: torch.tensor(
-            [
-                encoding.inputs[name] + [padding.get(name, 0)] * (longest - len(encoding))
-                for encoding in encodings
-            ]
-        ).to(lens.device)
-        for name in encodings[0].inputs
-    }
+def token_mask(encodings: Sequence[Encoding]) -> Tensor:
+    """Where a batch that is padded on the right has tokens, bool [batch, tokens]."""
     lengths = torch.tensor([len(encoding) for encoding in encodings])
-    mask = (torch.arange(longest) < lengths[:, None]).to(lens.device)
-    if not mask.all() and "attention_mask" not in inputs:
-        inputs["attention_mask"] = mask.long()
-    return inputs, mask
+    return torch.arange(int(lengths.max())) < lengths[:, None]
 
 
 def _cut(
@@ -322,8 +300,8 @@ def _cut(
         longest = len(window[start][2])
         fits = max(1, min(batch_size, most // (heads * longest**2)))
         indices, items, encodings = zip(*window[start : start + fits], strict=True)
-        inputs, mask = collate(lens, encodings)
-        yield Batch(items, indices, encodings, mask), inputs
+        mask = token_mask(encodings).to(lens.device)
+        yield Batch(items, indices, encodings, mask), lens.tensors(encodings)
         start += fits
 
 

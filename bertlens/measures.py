@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens.kinds import Flags, Kinds
 from bertlens.patterns import SMOOTHING
+from bertlens.token_kinds import Flags, Kinds
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ def _column_flags(kinds: Kinds, which: str | frozenset[str]) -> Flags:
     if isinstance(which, frozenset):
         return kinds.named(which)
     if which == "first":
-        return np.arange(len(kinds)) == 0
+        return np.asarray(np.arange(len(kinds)) == 0)
     flags: Flags = getattr(kinds, which)
     return flags
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertlens import patterns
-from bertlens.kinds import Kinds, kinds_of
 from bertlens.measures import Measurement
 from bertlens.scores import HeadScores
 from bertlens.surface import BEHAVIOUR, NAMED_BY, Pattern
+from bertlens.token_kinds import Kinds, kinds_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

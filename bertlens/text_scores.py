@@ -6,10 +6,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from bertlens import surface
-from bertlens.kinds import Kinds, kinds_of
 from bertlens.scores import HeadScores, ScoreTable
 from bertlens.surface import PATTERNS, Pattern
 from bertlens.tally import Counter
+from bertlens.token_kinds import Kinds, kinds_of
 
 if TYPE_CHECKING:
     from bertlens.attention import Attention

@@ -18,10 +18,10 @@ from tokenizers import processors
 import bertlens as bl
 from bertlens import surface
 from bertlens.attention import Attention, Dense
-from bertlens.corpus import Batch, collate
+from bertlens.corpus import Batch, token_mask
 from bertlens.encoding import Encoding, Token, Word
-from bertlens.kinds import kinds_of
 from bertlens.tally import Counter, student
+from bertlens.token_kinds import kinds_of
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 REFERENCE = {
@@ -295,7 +295,7 @@ def test_order_and_merging_change_no_score(
     generator = torch.Generator().manual_seed(seed)
     for i in range(6):
         encodings = (lens.encode(SENTENCES[i % 4]), lens.encode("the cat, " * (i + 1)))
-        _, mask = collate(lens, encodings)
+        mask = token_mask(encodings)
         n = mask.shape[1]
         weights = torch.rand(2, 2, 3, n, n, generator=generator).masked_fill(
             ~mask[None, :, None, None], 0
