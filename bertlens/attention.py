@@ -59,21 +59,23 @@ class Dense:
 
     @property
     def n_layers(self) -> int:
-        return self._weights.shape[0]
+        return int(self._weights.shape[0])
 
     @property
     def n_heads(self) -> int:
-        return self._weights.shape[1]
+        return int(self._weights.shape[1])
 
     @property
     def holds_tensors(self) -> bool:
         return True
 
     def layer(self, layer: int) -> Weights:
-        return self._weights[layer]
+        found: Weights = self._weights[layer]
+        return found
 
     def rows(self, layer: int, rows: Sequence[int]) -> Weights:
-        return self._weights[layer][:, list(rows)]
+        found: Weights = self._weights[layer][:, list(rows)]
+        return found
 
     def close(self) -> None:
         """Nothing to let go: there is no way back to these weights."""

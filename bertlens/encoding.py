@@ -1,63 +1,26 @@
-"""Text to tokens: pieces with readable labels, spans, words and segments."""
+"""Text to tokens: what the model reads, and what a person reads."""
 
 from __future__ import annotations
 
 import copy
+import re
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bertlens.errors import EmptyTextError, TextTooLongError
+from bertlens.reading import Pieces, Text, joined, read
+from bertlens.tokens import Token, Word
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-_VISIBLE = {" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"}
-_STARTS = ("▁", "Ġ")
+__all__ = ["Encoding", "Token", "Word", "encode", "encode_windows", "started"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATES = "Halves of surrogate pairs are no characters: they were replaced by \ufffd."
 _NO_OFFSETS = "This tokenizer gives no offsets: labels come from the tokens."
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One piece of a text.
-
-    Attributes:
-        text: the tokenizer's own piece, such as "##berries" or "Ġstore".
-        label: what a person reads: the original characters, "I" rather than "i".
-        start, end: character span in the text of its segment; None for special tokens and where
-            the tokenizer gives no offsets.
-        word: index into the words of the text.
-        segment: 0 or 1; a special token belongs to the segment it closes.
-        special: whether it is a delimiter such as [CLS] rather than text.
-    """
-
-    text: str
-    label: str
-    start: int | None
-    end: int | None
-    word: int
-    segment: int
-    special: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word and its tokens; every special token is a word of its own.
-
-    Attributes:
-        text: the original characters.
-        tokens: indices of its tokens, in order.
-        segment, special: as in Token.
-        index: its place in the `words=` that were given, or among the words of its segment;
-            None for special tokens.
-    """
-
-    text: str
-    tokens: tuple[int, ...]
-    segment: int
-    special: bool
-    index: int | None
 
 
 @dataclass(frozen=True)
@@ -103,49 +66,120 @@ def encode(
         EmptyTextError: the text gives no token besides special ones.
         TextTooLongError: more than `limit` tokens, without `truncate`.
     """
+    tokenizer, texts, notes, call = _prepared(tokenizer, text, pair, target)
+    made = call()
+    length = len(made["input_ids"])
+    if limit is not None and length > limit:
+        if not truncate:
+            raise TextTooLongError(
+                f"The text has {length} tokens and the model takes {limit}. Shorten it, pass "
+                "truncate=True to keep the beginning, or window=... for overlapping parts."
+            )
+        made = call(truncation=True, max_length=limit)
+        notes += (f"Cut to {len(made['input_ids'])} of {length} tokens.",)
+    return _encoding(tokenizer, made, texts, notes)
+
+
+def encode_windows(
+    tokenizer: PreTrainedTokenizerBase, text: str | Sequence[str], *, size: int, overlap: int
+) -> list[Encoding]:
+    """Overlapping parts of a text, each with its special tokens; spans are those of the whole.
+
+    Args:
+        size: the most tokens of a part, special tokens included.
+        overlap: so many tokens are in two parts.
+
+    Raises:
+        TypeError: the tokenizer gives no offsets, so its parts cannot be told apart.
+        EmptyTextError: the text gives no token besides special ones.
+    """
+    if not tokenizer.is_fast:
+        raise TypeError(
+            f"{type(tokenizer).__name__} gives no offsets, and windows need them. Load the fast "
+            "tokenizer of this model, or pass truncate=True."
+        )
+    tokenizer, texts, notes, call = _prepared(tokenizer, text, None, False)
+    made = call(truncation=True, max_length=size, stride=overlap, return_overflowing_tokens=True)
+    parts = made["input_ids"]
+    if parts and isinstance(parts[0], int):  # one part comes without a batch dimension
+        return [_encoding(tokenizer, made, texts, notes)]
+    return [_encoding(tokenizer, made, texts, notes, part=i) for i in range(len(parts))]
+
+
+def _prepared(
+    tokenizer: PreTrainedTokenizerBase,
+    text: str | Sequence[str],
+    pair: str | Sequence[str] | None,
+    target: bool,
+) -> tuple[PreTrainedTokenizerBase, list[Text], tuple[str, ...], Callable[..., Any]]:
+    """The tokenizer to use, clean texts, notes, and the call that tokenizes them."""
     split = _checked(text, "text")
     if pair is not None and _checked(pair, "pair") != split:
         raise TypeError("Give both texts as strings, or both as lists of words.")
+    texts: list[Text] = [text if isinstance(text, str) else list(text)]
+    if pair is not None:
+        texts.append(pair if isinstance(pair, str) else list(pair))
+    clean = [_without_surrogates(text) for text in texts]
+    notes = () if clean == texts else (_SURROGATES,)
     options: dict[str, Any] = {
         "return_special_tokens_mask": True,
         "return_offsets_mapping": tokenizer.is_fast,
         "verbose": False,
     }
+    if not tokenizer.is_fast:
+        notes = (*notes, _NO_OFFSETS)
     if split:
         tokenizer = _for_words(tokenizer)
-        text = list(text)
-        pair = None if pair is None else list(pair)
         options["is_split_into_words"] = True
-    call = _for_targets(tokenizer) if target else tokenizer
-    made = call(text, pair, **options)
-    notes: tuple[str, ...] = () if tokenizer.is_fast else (_NO_OFFSETS,)
-    length = len(made["input_ids"])
-    if limit is not None and length > limit:
-        if not truncate:
-            raise TextTooLongError(
-                f"The text has {length} tokens and the model takes {limit}. "
-                "Shorten it, or pass truncate=True to keep the beginning."
-            )
-        made = call(text, pair, **options, truncation=True, max_length=limit)
-        notes += (f"Cut to {len(made['input_ids'])} of {length} tokens.",)
-    reading = _Reading(tokenizer, made, text, pair)
-    if all(token.special for token in reading.tokens):
+
+    def call(**more: Any) -> Any:
+        if target:
+            return tokenizer(text_target=clean[0], **options, **more)
+        return tokenizer(*clean, **options, **more)
+
+    return tokenizer, clean, notes, call
+
+
+def _encoding(
+    tokenizer: PreTrainedTokenizerBase,
+    made: Any,
+    texts: list[Text],
+    notes: tuple[str, ...],
+    *,
+    part: int | None = None,
+) -> Encoding:
+    """What a tokenizer made, as a person reads it; `part` of an overflowing text."""
+    columns = {
+        name: list(values if part is None else values[part])
+        for name, values in made.items()
+        if name != "overflow_to_sample_mapping"
+    }
+    ids = columns["input_ids"]
+    special = _special(tokenizer, ids, columns.pop("special_tokens_mask"))
+    spans = columns.pop("offset_mapping", [None] * len(ids))
+    fast = tokenizer.is_fast
+    pieces = Pieces(
+        pieces=[str(piece) for piece in tokenizer.convert_ids_to_tokens(ids)],
+        special=special,
+        sequences=made.sequence_ids(part or 0)
+        if fast
+        else _sequences_by_separator(special, len(texts)),
+        word_ids=made.word_ids(part or 0) if fast else [None] * len(ids),
+        spans=spans,
+    )
+    if all(special):
         raise EmptyTextError(
             "The text is empty: it gives no token of its own. Give at least one word."
         )
-    drop = {"offset_mapping", "special_tokens_mask"}
+    tokens, words = read(pieces, texts)
     return Encoding(
-        inputs={name: list(values) for name, values in made.items() if name not in drop},
-        tokens=tuple(reading.tokens),
-        words=tuple(reading.words),
-        text=_joined(text),
-        text_pair=None if pair is None else _joined(pair),
+        inputs=columns,
+        tokens=tokens,
+        words=words,
+        text=joined(texts[0]),
+        text_pair=joined(texts[1]) if len(texts) > 1 else None,
         notes=notes,
     )
-
-
-def _for_targets(tokenizer: PreTrainedTokenizerBase) -> Callable[..., Any]:
-    return lambda text, pair, **options: tokenizer(text_target=text, **options)
 
 
 def started(encoding: Encoding, start: int, piece: str) -> Encoding:
@@ -179,8 +213,11 @@ def _checked(text: object, name: str) -> bool:
     )
 
 
-def _joined(text: str | Sequence[str]) -> str:
-    return text if isinstance(text, str) else " ".join(text)
+def _without_surrogates(text: Text) -> Text:
+    """Half a surrogate pair is no character: a tokenizer cannot read it, nor a page show it."""
+    if isinstance(text, str):
+        return _SURROGATE.sub("\ufffd", text)
+    return [str(_without_surrogates(word)) for word in text]
 
 
 _spaced: weakref.WeakKeyDictionary[Any, tuple[int, Any]] = weakref.WeakKeyDictionary()
@@ -203,129 +240,6 @@ def _for_words(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
             own.backend_tokenizer.pre_tokenizer.add_prefix_space = True
         _spaced[tokenizer] = (len(tokenizer), own)
     return own
-
-
-class _Reading:
-    """Walks over the pieces once, building tokens and words together."""
-
-    def __init__(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        made: Any,
-        text: str | Sequence[str],
-        pair: str | Sequence[str] | None,
-    ) -> None:
-        self.tokens: list[Token] = []
-        self.words: list[Word] = []
-        self._texts = [text] if pair is None else [text, pair]
-        self._starts = [_word_starts(t) for t in self._texts]
-        ids: list[int] = made["input_ids"]
-        pieces = [str(piece) for piece in tokenizer.convert_ids_to_tokens(ids)]
-        self._marks_starts = any(piece.startswith(_STARTS) for piece in pieces)
-        special = _special(tokenizer, ids, made["special_tokens_mask"])
-        if tokenizer.is_fast:
-            sequences = made.sequence_ids(0)
-            word_ids = made.word_ids(0)
-            spans: list[tuple[int, int] | None] = list(made["offset_mapping"])
-        else:
-            sequences = _sequences_by_separator(special, len(self._texts))
-            word_ids = [None] * len(ids)
-            spans = [None] * len(ids)
-        self._word: tuple[int, int | None] | None = None
-        segment = 0
-        for i, piece in enumerate(pieces):
-            if sequences[i] is not None:
-                segment = sequences[i]
-            if special[i]:
-                self._add_special(piece, segment)
-            else:
-                self._add(piece, spans[i], word_ids[i], segment)
-
-    def _add_special(self, piece: str, segment: int) -> None:
-        self._word = None
-        self.words.append(Word(piece, (len(self.tokens),), segment, True, None))
-        self.tokens.append(Token(piece, piece, None, None, len(self.words) - 1, segment, True))
-
-    def _add(
-        self, piece: str, span: tuple[int, int] | None, word_id: int | None, segment: int
-    ) -> None:
-        text = self._texts[segment]
-        start = end = None
-        if span is not None:
-            start, end = span
-            if self._starts[segment] and word_id is not None:
-                # Offsets of pre-split words restart at each word.
-                start += self._starts[segment][word_id]
-                end += self._starts[segment][word_id]
-        label = _label(piece, _joined(text), start, end)
-        index = word_id if not isinstance(text, str) else None
-        if self._opens_word(piece, text, start, word_id, segment):
-            if index is None:
-                index = self._next_index(segment)
-            self.words.append(Word("", (), segment, False, index))
-        self._word = (segment, word_id)
-        word = self.words[-1]
-        self.tokens.append(Token(piece, label, start, end, len(self.words) - 1, segment, False))
-        tokens = (*word.tokens, len(self.tokens) - 1)
-        self.words[-1] = replace(
-            word, text=self._word_text(tokens, text, word.index), tokens=tokens
-        )
-
-    def _next_index(self, segment: int) -> int:
-        for word in reversed(self.words):
-            if word.segment == segment and word.index is not None:
-                return word.index + 1
-        return 0
-
-    def _opens_word(
-        self,
-        piece: str,
-        text: str | Sequence[str],
-        start: int | None,
-        word_id: int | None,
-        segment: int,
-    ) -> bool:
-        if self._word is None or self._word[0] != segment:
-            return True
-        if not isinstance(text, str) and word_id is not None:
-            return word_id != self._word[1]
-        if word_id is None and start is None:
-            return self._opens_by_mark(piece)
-        if word_id != self._word[1]:
-            return True
-        # Some tokenizers have no pre-tokenizer and call the whole text one word.
-        before = self.tokens[-1].end
-        assert start is not None
-        assert before is not None
-        between = text[before : start + 1]
-        return any(c.isspace() for c in between)
-
-    def _opens_by_mark(self, piece: str) -> bool:
-        """Without offsets only the pieces' own marks tell where a word begins."""
-        if self._marks_starts:
-            return piece.startswith(_STARTS)
-        return not piece.startswith("##")
-
-    def _word_text(
-        self, tokens: tuple[int, ...], text: str | Sequence[str], index: int | None
-    ) -> str:
-        if not isinstance(text, str) and index is not None:
-            return text[index]
-        first, last = self.tokens[tokens[0]], self.tokens[tokens[-1]]
-        if first.start is None or last.end is None:
-            return "".join(self.tokens[i].label for i in tokens)
-        return _shown(_joined(text)[first.start : last.end]) or first.label
-
-
-def _word_starts(text: str | Sequence[str]) -> list[int]:
-    """Where each pre-split word begins in the joined text; empty for a plain string."""
-    if isinstance(text, str):
-        return []
-    starts, at = [], 0
-    for word in text:
-        starts.append(at)
-        at += len(word) + 1
-    return starts
 
 
 def _special(
@@ -353,15 +267,3 @@ def _sequences_by_separator(special: Sequence[bool], n_texts: int) -> list[int |
             seen = True
             segments.append(segment)
     return segments
-
-
-def _label(piece: str, text: str, start: int | None, end: int | None) -> str:
-    if start is None or end is None:
-        bare = piece.removeprefix("##").removesuffix("</w>")
-        return bare.replace("Ġ", "").replace("▁", "") or piece
-    return _shown(text[start:end]) or piece
-
-
-def _shown(text: str) -> str:
-    """The characters without space around them; space alone is made visible."""
-    return text.strip() or "".join(_VISIBLE.get(c, c) for c in text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from bertlens.attention import Attention
 from bertlens.batch import padded
 from bertlens.encoding import Encoding, encode, started
 from bertlens.errors import VocabularyError, require
+from bertlens.windows import Windows
 
 if TYPE_CHECKING:
     from bertlens.find_heads import Pattern
@@ -98,6 +99,7 @@ class Lens:
         lens.name = "all-MiniLM-L6-v2"
         return lens
 
+    @overload
     def __call__(
         self,
         text: Any = None,
@@ -107,8 +109,32 @@ class Lens:
         words_pair: Sequence[str] | None = None,
         inputs: Mapping[str, Any] | None = None,
         truncate: bool = False,
+        window: None = None,
         exact: bool = False,
-    ) -> Attention:
+    ) -> Attention: ...
+    @overload
+    def __call__(
+        self,
+        text: str | None = None,
+        *,
+        words: Sequence[str] | None = None,
+        window: int,
+        overlap: int | None = None,
+        exact: bool = False,
+    ) -> Windows: ...
+    def __call__(
+        self,
+        text: Any = None,
+        text_pair: str | None = None,
+        *,
+        words: Sequence[str] | None = None,
+        words_pair: Sequence[str] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        truncate: bool = False,
+        window: int | None = None,
+        overlap: int | None = None,
+        exact: bool = False,
+    ) -> Attention | Windows:
         """The attention of one text or a pair of texts.
 
         Args:
@@ -118,6 +144,8 @@ class Lens:
             words, words_pair: the same, split into words beforehand, as treebanks have them.
             inputs: instead of a text, the model's own inputs, [1, ...] each; tokens are numbered.
             truncate: cut a text that is longer than the model takes, instead of an error.
+            window, overlap: cut a long text into windows of so many tokens (special ones included)
+                that share `overlap` tokens, a quarter by default; see `Windows`.
             exact: run the family's eager attention and keep its weights (equal within 1e-6 to
                 `output_attentions=True`); otherwise queries and keys are stored while the fast
                 implementation makes the output, and weights are made when asked (within 1e-5).
@@ -128,6 +156,11 @@ class Lens:
             TextTooLongError: more tokens than the model takes, without `truncate`.
             NoAttentionError: the model has no attention that can be reached.
         """
+        if window is not None:
+            if text_pair is not None or words_pair is not None:
+                raise TypeError("window=... takes one text, not a pair.")
+            given = self._one_text(text, words)
+            return Windows(self, given, size=window, overlap=overlap, exact=exact)
         if inputs is not None:
             return attend_inputs(self, inputs, exact=exact)
         if self.takes != "input_ids":
@@ -143,8 +176,48 @@ class Lens:
             text, text_pair, words=words, words_pair=words_pair, truncate=truncate
         )
         # A classifier that is an encoder-decoder reads its own text again.
-        targets = [self._started(encoding)] if self.translates else None
+        targets = [self.encode_again(encoding)] if self.translates else None
         return attend(self, [encoding], targets, exact=exact)[0]
+
+    def many(
+        self,
+        texts: Iterable[Any],
+        *,
+        batch_size: int = 8,
+        truncate: bool = False,
+        exact: bool = False,
+    ) -> list[Attention]:
+        """The attention of many texts, run in padded batches; each comes without padding.
+
+        Args:
+            texts: strings, pairs (tuples of two strings) or word lists (lists of strings); of an
+                encoder-decoder, sources or pairs of source and target.
+            batch_size: so many texts go through the model together.
+            truncate, exact: as in a call.
+
+        Raises:
+            as a call; a TypeError says which text.
+        """
+        from bertlens.many import many
+
+        return many(self, texts, batch_size=batch_size, truncate=truncate, exact=exact)
+
+    def generate(self, prompt: str, *, max_new_tokens: int = 20, **options: Any) -> Attention:
+        """Let the model write, and show the attention of every step as one.
+
+        A causal model's text is the prompt (segment 0) and what it wrote (segment 1); an
+        encoder-decoder reads the prompt and writes the target. The most probable token is taken at
+        each step unless `options` say else.
+
+        Args:
+            options: of transformers' `generate`, such as do_sample=True or num_beams=4.
+
+        Raises:
+            TypeError: the model has no language-model head.
+        """
+        from bertlens.generation import generate
+
+        return generate(self, prompt, max_new_tokens=max_new_tokens, options=options)
 
     def explore(
         self, text: str, text_pair: str | None = None, *, truncate: bool = False, **traits: Any
@@ -275,26 +348,35 @@ class Lens:
         truncate: bool = False,
     ) -> Encoding:
         """Tokenize without running the model; arguments and errors as in a call."""
-        if (text is None) == (words is None):
-            raise TypeError("Give either a text or words=[...].")
+        given, limit = self._one_text(text, words), self.max_tokens
         if text is not None:
-            both: tuple[object, object] = (text, text_pair)
-            for given in both:
-                if given is not None and not isinstance(given, str):
-                    kind = type(given).__name__
-                    raise TypeError(
-                        f"The text must be a string, not {kind}. Pre-split words go to words=[...]."
-                    )
+            self._one_text(text_pair or "", None)
             if words_pair is not None:
                 raise TypeError("words_pair goes with words, text_pair with text.")
-            return encode(self.tokenizer, text, text_pair, limit=self.max_tokens, truncate=truncate)
+            return encode(
+                self.tokenizer, given, text_pair, limit=self.max_tokens, truncate=truncate
+            )
         if text_pair is not None:
             raise TypeError("text_pair goes with text, words_pair with words.")
-        for given_words in (words, words_pair):
-            if isinstance(given_words, str):
-                raise TypeError("words must be a list of strings, not one string.")
-        assert words is not None
-        return encode(self.tokenizer, words, words_pair, limit=self.max_tokens, truncate=truncate)
+        if words_pair is not None:
+            self._one_text(None, words_pair)
+        return encode(self.tokenizer, given, words_pair, limit=limit, truncate=truncate)
+
+    @staticmethod
+    def _one_text(text: object, words: object) -> str | Sequence[str]:
+        """A text or a list of words, whichever was given."""
+        if (text is None) == (words is None):
+            raise TypeError("Give either a text or words=[...].")
+        if words is None:
+            if not isinstance(text, str):
+                raise TypeError(
+                    f"The text must be a string, not {type(text).__name__}. "
+                    "Pre-split words go to words=[...]."
+                )
+            return text
+        if isinstance(words, str) or not isinstance(words, Sequence):
+            raise TypeError("words must be a list of strings, not one string.")
+        return words
 
     def encode_target(self, target: str | Sequence[str], *, truncate: bool = False) -> Encoding:
         """What an encoder-decoder reads while it writes `target`: its start, then the target."""
@@ -303,9 +385,10 @@ class Lens:
         encoding = encode(
             self.tokenizer, target, limit=self.max_tokens, truncate=truncate, target=True
         )
-        return self._started(encoding)
+        return self.encode_again(encoding)
 
-    def _started(self, encoding: Encoding) -> Encoding:
+    def encode_again(self, encoding: Encoding) -> Encoding:
+        """What a decoder reads while it writes an encoded text: its start, and the text."""
         start = capture.decoder_start(self.model, encoding.inputs["input_ids"])
         return started(encoding, start, str(self.tokenizer.convert_ids_to_tokens(start)))
 

@@ -19,6 +19,7 @@ from bertlens.capture.projection import Projected
 from bertlens.capture.reach import TIERS, Reach
 from bertlens.capture.replay import Replay
 from bertlens.capture.softmax import Scores, scores_before_softmax
+from bertlens.capture.writing import written
 
 __all__ = [
     "TIERS",
@@ -47,4 +48,5 @@ __all__ = [
     "translates",
     "unwrapped",
     "vocabulary_size",
+    "written",
 ]

@@ -1,0 +1,51 @@
+"""A text that the model writes itself, and the attention of every step as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bertlens import capture
+from bertlens.attend import attend
+from bertlens.attention import Attention
+from bertlens.continuation import continued, open_ended
+from bertlens.encoding import Encoding
+from bertlens.tokens import Token, Word
+
+if TYPE_CHECKING:
+    from bertlens.lens import Lens
+
+
+def generate(lens: Lens, prompt: str, *, max_new_tokens: int, options: dict[str, Any]) -> Attention:
+    """See `Lens.generate`.
+
+    What a step attends to depends on nothing that comes later, so one pass over the whole text
+    gives the weights of every step.
+    """
+    encoding = lens.encode(prompt)
+    if lens.translates:
+        start, *new = _written(lens, encoding, max_new_tokens, options)
+        # The decoder never reads the last token that it wrote.
+        target = continued(lens.tokenizer, _beginning(lens, start), new[:-1], segment=0)
+        return attend(lens, [encoding], [target], notes=[_note(new)])[0]
+    prompt_only = open_ended(encoding)
+    new = _written(lens, prompt_only, max_new_tokens, options)[len(prompt_only) :]
+    whole = continued(lens.tokenizer, prompt_only, new, segment=1)
+    return attend(lens, [whole], notes=[_note(new)])[0]
+
+
+def _written(lens: Lens, encoding: Encoding, n: int, options: dict[str, Any]) -> list[int]:
+    return capture.written(lens.model, lens.tensors([encoding]), max_new_tokens=n, **options)
+
+
+def _beginning(lens: Lens, start: int) -> Encoding:
+    piece = str(lens.tokenizer.convert_ids_to_tokens(start))
+    return Encoding(
+        inputs={"input_ids": [start]},
+        tokens=(Token(piece, piece, None, None, 0, 0, True),),
+        words=(Word(piece, (0,), 0, True, None),),
+        text="",
+    )
+
+
+def _note(new: list[int]) -> str:
+    return f"The model wrote {len(new)} tokens."
