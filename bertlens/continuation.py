@@ -40,7 +40,8 @@ def continued(tokenizer: Any, encoding: Encoding, ids: Sequence[int], *, segment
     for piece, number, (start, end) in zip(pieces, ids, spans, strict=True):
         characters = text[start:end]
         special = number in specials
-        if special or not open_word or _begins_word(characters, text[:start]):
+        opens = end > last_end and _begins_word(characters, text[:start])
+        if special or not open_word or opens:
             words.append(Word("", (), segment, special, None if special else count))
             count += not special
         open_word = not special
@@ -90,8 +91,10 @@ def _begins_word(characters: str, before: str) -> bool:
     """Whether a token opens a word: after a space, or where letters and signs meet."""
     if not characters or not before:
         return False
-    if characters[0].isspace() or before[-1].isspace():
+    if characters[0].isspace():
         return True
+    if before[-1].isspace():
+        return False  # a token of space alone opened the word
     return not (characters[0].isalnum() and before[-1].isalnum())
 
 

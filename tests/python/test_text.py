@@ -144,9 +144,7 @@ def test_ten_thousand_words_are_an_error_with_both_lengths() -> None:
 def xlnet_like() -> PreTrainedTokenizerFast:
     """Specials at the end, padding at the front."""
     made = PreTrainedTokenizerFast(
-        tokenizer_object=unigram().backend_tokenizer.from_str(
-            unigram().backend_tokenizer.to_str()
-        ),
+        tokenizer_object=unigram().backend_tokenizer.from_str(unigram().backend_tokenizer.to_str()),
         sep_token="</s>",
         cls_token="<s>",
         pad_token="<pad>",

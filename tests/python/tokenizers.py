@@ -24,7 +24,9 @@ LINES = [
 ]
 
 
-def _wrapped(tokenizer: Tokenizer, cls: str, sep: str, pad: str, unk: str) -> PreTrainedTokenizerFast:
+def _wrapped(
+    tokenizer: Tokenizer, cls: str, sep: str, pad: str, unk: str
+) -> PreTrainedTokenizerFast:
     tokenizer.post_processor = TemplateProcessing(
         single=f"{cls} $A {sep}",
         pair=f"{cls} $A {sep} $B:1 {sep}:1",
