@@ -25,7 +25,7 @@ _HOMES = {
     "Token": "bertlens.encoding",
     "Word": "bertlens.encoding",
 }
-_MODULES = {"patterns", "probes"}
+_MODULES = {"clustering", "importance", "patterns", "probes", "surface"}
 
 
 def __getattr__(name: str) -> Any:

@@ -29,6 +29,10 @@ class AnnotationError(BertlensError, ValueError):
     """A treebank or coreference document says something that cannot be."""
 
 
+class NoLossError(BertlensError, ValueError):
+    """There is no loss to take gradients of."""
+
+
 class MissingExtraError(BertlensError, ImportError):
     """A feature needs an optional package that is not installed."""
 

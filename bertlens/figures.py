@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bertlens.errors import require
 from bertlens.patterns import BEHAVIOURS
@@ -40,11 +42,8 @@ def by_layer(score: HeadScores, ax: Axes | None = None, **style: Any) -> Axes:
     layers = np.arange(score.n_layers)
     at = np.repeat(layers, score.n_heads)
     points = axes.scatter(at, score.values.ravel(), **{"s": 14, "alpha": 0.6, **style})
-    defined = ~np.isnan(score.values).all(1)
-    means = np.full(score.n_layers, np.nan)
-    means[defined] = np.nanmean(score.values[defined], 1)
     red, green, blue, _ = np.asarray(points.get_facecolor())[0]
-    axes.plot(layers, means, color=(red, green, blue), label=score.name)
+    axes.plot(layers, _means(score), color=(red, green, blue), label=score.name)
     if score.baseline is not None:
         axes.axhline(score.baseline, color="0.5", linestyle="--", linewidth=1, label="uniform")
     axes.set_xlabel("Layer")
@@ -53,6 +52,29 @@ def by_layer(score: HeadScores, ax: Axes | None = None, **style: Any) -> Axes:
     axes.set_title(score.name)
     if score.categories:
         axes.set_yticks(range(len(score.categories)), [_title(name) for name in score.categories])
+    return axes
+
+
+def layer_means(scores: Sequence[HeadScores], ax: Axes | None = None, **style: Any) -> Axes:
+    """Means of several scores by layer, a line each (Figures 2 and 3).
+
+    Args:
+        style: passed to the lines.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        ValueError: there is no score.
+    """
+    if not scores:
+        raise ValueError("There is no score to draw.")
+    axes = _axes(ax)
+    for score in scores:
+        layers = np.arange(score.n_layers)
+        axes.plot(layers, _means(score), **{"marker": "o", "label": score.name, **style})
+    axes.set_xlabel("Layer")
+    axes.set_ylabel(scores[0].unit)
+    axes.set_xticks(range(scores[0].n_layers))
+    axes.legend(frameon=False, fontsize="small")
     return axes
 
 
@@ -85,6 +107,14 @@ def head_map(
     axes.set_yticks([])
     axes.set_title("Heads, near where they attend alike")
     return axes
+
+
+def _means(score: HeadScores) -> NDArray[np.float64]:
+    """Each layer's mean over heads, NaN where no head has a value."""
+    defined = ~np.isnan(score.values).all(1)
+    means = np.full(score.n_layers, np.nan)
+    means[defined] = np.nanmean(score.values[defined], 1)
+    return means
 
 
 def _title(behaviour: str) -> str:

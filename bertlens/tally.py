@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bertlens import patterns
 from bertlens.measures import Measurement
-from bertlens.scores import HeadScores
+from bertlens.scores import HeadScores, Notable
 from bertlens.surface import BEHAVIOUR, NAMED_BY, Pattern
 from bertlens.token_kinds import Kinds, kinds_of
 
@@ -26,6 +26,22 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 
+class Meaning(Protocol):
+    """What a score is called and means; see HeadScores."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def notable(self) -> Notable: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Tally:
     """What was counted of some patterns; nothing in it grows with the number of texts.
@@ -35,10 +51,10 @@ class Tally:
         layers: for each layer, float64 [2, pattern, head]: sums of the texts' values, and of
             their squares.
         texts: float64 [2, pattern]: how many texts the pattern applies to, and the sum of the
-            values of even attention on these.
+            values of even attention on these, NaN where there is no such thing.
     """
 
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[Meaning, ...]
     layers: tuple[Numbers, ...] = ()
     texts: Numbers | None = None
 
@@ -86,7 +102,7 @@ class Tally:
                 support=np.full(shape, count),
                 low=low,
                 high=high,
-                baseline=even / count if count else None,
+                baseline=even / count if count and not np.isnan(even) else None,
             )
         if all(name in made for name in NAMED_BY):
             made[BEHAVIOUR] = behaviour({name: made[name] for name in NAMED_BY})
@@ -124,6 +140,8 @@ class Counter:
     ) -> None:
         self._tokenizer = tokenizer
         self.tally = Tally(tuple(chosen))
+        self._measures = list(dict.fromkeys(pattern.measure for pattern in chosen))
+        self._order = [self._measures.index(pattern.measure) for pattern in chosen]
         self._measurement: Measurement | None = None
         self._even: Tensor | None = None
         self._values: list[Tensor] = []
@@ -142,9 +160,8 @@ class Counter:
         self.tally = self.tally.merged(self._counted())
 
     def _start(self, rows: list[Kinds], columns: list[Kinds] | None, weights: Tensor) -> None:
-        measures = list(dict.fromkeys(pattern.measure for pattern in self.tally.patterns))
         shape = (int(weights.shape[-2]), int(weights.shape[-1]))
-        self._measurement = Measurement(measures, rows, columns, shape, weights.device)
+        self._measurement = Measurement(self._measures, rows, columns, shape, weights.device)
         n = min(len(rows[0]), shape[1])
         causal = columns is None and n > 1 and not bool(weights[0, :, :n, :n].triu(1).any())
         self._even = self._measurement.uniform(causal)
@@ -153,8 +170,7 @@ class Counter:
         measurement, even = self._measurement, self._even
         assert measurement is not None
         assert even is not None
-        measures = list(dict.fromkeys(pattern.measure for pattern in self.tally.patterns))
-        order = [measures.index(pattern.measure) for pattern in self.tally.patterns]
+        order = self._order
         layers = []
         for values in self._values:
             counted = values.cpu().double().numpy()[order]

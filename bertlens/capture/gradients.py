@@ -1,0 +1,82 @@
+"""How a loss changes with every attention weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+from bertlens.capture.bodies import base_of, body_of, unwrapped
+from bertlens.capture.borrowing import borrowed
+from bertlens.capture.calibration import reach_of
+from bertlens.capture.interface import Call, fast_output, tapped
+from bertlens.errors import NoAttentionError
+
+Loss = Callable[[Any, dict[str, Tensor]], Tensor]
+"""Takes the model and its inputs, returns one number to take gradients of."""
+
+
+def gradients(
+    model: nn.Module, inputs: Mapping[str, Any], loss: Loss
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Each layer's weights and the gradient of a loss by them, [batch, heads, from, to].
+
+    The model runs in eval mode with eager attention; gradients of its parameters are neither
+    needed nor touched. Of an encoder-decoder the encoder's layers are given.
+
+    Raises:
+        NoAttentionError: the model does not ask transformers for its attention function.
+        TypeError: the loss is not one number, or does not come from the model.
+    """
+    body = body_of(model, inputs)
+    reach = reach_of(model, body, inputs)
+    kind = reach.kinds[0]
+    wanted = {id(body.get_submodule(path)) for path, of in reach.taps.items() if of == kind}
+    if not wanted:
+        raise NoAttentionError(
+            f"{type(body).__name__} computes its attention without transformers' attention "
+            "interface, so no gradient can be taken at its weights. Load a model of another family."
+        )
+    layers: list[Tensor] = []
+
+    def keep(call: Call) -> Tensor:
+        if id(call.module) not in wanted:
+            return fast_output(call)
+        if not call.query.requires_grad:
+            # Frozen parameters: the graph begins here.
+            call.query = call.query.detach().requires_grad_()
+        output, weights = call.eager()
+        layers.append(weights)
+        return output
+
+    with borrowed(unwrapped(model), gradients=True), tapped(base_of(model), keep):
+        value = loss(model, dict(inputs))
+        if not isinstance(value, Tensor) or value.numel() != 1:
+            shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+            raise TypeError(f"The loss must be one number in a tensor, got {shape}.")
+        if not layers or not value.requires_grad:
+            raise TypeError(
+                "The loss does not come from the model: it must call the model it is given, and "
+                "neither detach the outputs nor switch gradients off."
+            )
+        found = torch.autograd.grad(value, layers, allow_unused=True)
+    # What the loss does not depend on has no influence.
+    return [weights.detach() for weights in layers], [
+        torch.zeros_like(weights) if gradient is None else gradient
+        for weights, gradient in zip(layers, found, strict=True)
+    ]
+
+
+def has_masked_lm_head(model: nn.Module) -> bool:
+    """Whether the model predicts masked tokens."""
+    return type(unwrapped(model)).__name__.endswith("ForMaskedLM")
+
+
+def masked_lm_class(model: nn.Module) -> str | None:
+    """The class of this family that predicts masked tokens, if it has one."""
+    family = getattr(getattr(unwrapped(model), "config", None), "model_type", "")
+    name: str | None = MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(family)
+    return name
