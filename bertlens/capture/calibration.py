@@ -25,9 +25,7 @@ from bertlens.capture.reach import Listed, Place, Reach
 from bertlens.capture.running import run, use_eager
 from bertlens.errors import NoAttentionError
 
-_found: weakref.WeakKeyDictionary[nn.Module, dict[frozenset[str], Reach]] = (
-    weakref.WeakKeyDictionary()
-)
+_found: weakref.WeakKeyDictionary[nn.Module, dict[Any, Reach]] = weakref.WeakKeyDictionary()
 
 SAMPLE = 16
 """So many tokens of the person's first text are enough to tell the ways apart."""
@@ -40,7 +38,9 @@ def reach_of(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> Re
         NoAttentionError: there is none, or none that can be reached.
     """
     known = _found.setdefault(body, {})
-    key = frozenset({*inputs, *(["short"] if is_short(body, inputs) else [])})
+    # Layers may be cut off or exchanged, and adapters added, between two captures.
+    modules = hash(tuple(map(id, body.modules())))
+    key = (frozenset(inputs), is_short(body, inputs), modules)
     if key not in known:
         known[key] = _find(model, body, inputs)
     return known[key]

@@ -136,7 +136,7 @@ def test_every_kind_leads_to_every_other_also_at_word_level() -> None:
 
 def test_an_unknown_kind_is_named_with_those_that_exist() -> None:
     attention = bl.Lens(model("t5"), byte_bpe())(SOURCE, TARGET)
-    with pytest.raises(ValueError, match="'self'.*'encoder' and 'decoder' and 'cross'"):
+    with pytest.raises(ValueError, match=r"'self'.*'encoder' and 'decoder' and 'cross'"):
         attention.kind("self")
 
 

@@ -1,0 +1,378 @@
+"""Models as people have them: wrapped, quantised, fine-tuned, altered, of images or sounds."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+    Pipeline,
+    ViTConfig,
+    ViTForImageClassification,
+    ViTImageProcessor,
+    WhisperConfig,
+    WhisperFeatureExtractor,
+    WhisperModel,
+    pipeline,
+)
+
+import bertlens as bl
+from bertlens import capture
+from tests.python.tiny import eager_weights, tiny, tokenizer_for
+
+TEXT = "I went to the store."
+_BERT: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "vocab_size": 420,
+    "max_position_embeddings": 64,
+}
+
+
+def expected() -> np.ndarray:
+    """The plain model's weights [layer, head, from, to]."""
+    lens = bl.Lens(tiny("bert"), tokenizer_for("bert"))
+    return eager_weights(tiny("bert"), lens.tensors([lens.encode(TEXT)]))[:, 0]
+
+
+def classifier(**settings: Any) -> BertForSequenceClassification:
+    torch.manual_seed(0)
+    return BertForSequenceClassification(BertConfig(**_BERT, **settings)).eval()
+
+
+# Wrapped
+
+
+def test_data_parallel() -> None:
+    model = nn.DataParallel(tiny("bert"))
+    lens = bl.Lens(model, tokenizer_for("bert"))
+    assert lens.model is model
+    np.testing.assert_allclose(lens(TEXT).weights(), expected(), atol=1e-5, rtol=0)
+    assert lens.max_tokens == 64
+
+
+@pytest.mark.parametrize("how", ["compiled copy", "compiled in place"])
+def test_torch_compile(how: str) -> None:
+    model: Any = tiny("bert")
+    if how == "compiled copy":
+        model = torch.compile(model, backend="eager")
+    else:
+        model.compile(backend="eager")
+    lens = bl.Lens(model, tokenizer_for("bert"))
+    np.testing.assert_allclose(lens(TEXT).weights(), expected(), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(lens(TEXT, exact=True).weights(), expected(), atol=1e-6, rtol=0)
+    if how == "compiled in place":
+        assert model._compiled_call_impl is not None
+
+
+def test_lora_adapters_on_and_off_differ() -> None:
+    peft = pytest.importorskip("peft")
+    config = peft.LoraConfig(r=4, target_modules=["query"], init_lora_weights=False)
+    torch.manual_seed(0)
+    model = peft.get_peft_model(tiny("bert"), config).eval()
+    lens = bl.Lens(model, tokenizer_for("bert"))
+    on = lens(TEXT, exact=True).weights()
+    with model.disable_adapter():
+        off = lens(TEXT, exact=True).weights()
+    np.testing.assert_allclose(off, expected(), atol=1e-6, rtol=0)
+    assert np.abs(on - off).max() > 0.01
+    np.testing.assert_array_equal(lens(TEXT, exact=True).weights(), on)
+
+
+def test_dynamic_int8_shows_its_own_weights_and_says_int8() -> None:
+    model = tiny("bert")
+    quantised = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
+    lens = bl.Lens(quantised, tokenizer_for("bert"))
+    found = lens(TEXT, exact=True)
+    assert found.dtype == "int8"
+    inputs = lens.tensors([lens.encode(TEXT)])
+    wanted = eager_weights(copy.deepcopy(quantised), inputs)[:, 0]
+    np.testing.assert_allclose(found.weights(), wanted, atol=1e-6, rtol=0)
+
+
+def test_sentence_transformers(tmp_path: Any) -> None:
+    st = pytest.importorskip("sentence_transformers")
+    tiny("bert").save_pretrained(tmp_path)
+    tokenizer_for("bert").save_pretrained(tmp_path)
+    model = st.SentenceTransformer(str(tmp_path), device="cpu")
+    lens = bl.Lens(model)
+    np.testing.assert_allclose(lens(TEXT).weights(), expected(), atol=1e-5, rtol=0)
+
+
+def test_a_pipeline_brings_model_and_tokenizer() -> None:
+    pipe: Pipeline = pipeline(
+        "text-classification", model=classifier(), tokenizer=tokenizer_for("bert")
+    )
+    prediction = bl.Lens(pipe)(TEXT).prediction
+    said = pipe(TEXT)[0]
+    assert prediction is not None
+    assert prediction.label == said["label"]
+    assert prediction.probability == pytest.approx(said["score"], abs=1e-5)
+
+
+# Precision and place
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_eagers_own_in_that_precision(dtype: torch.dtype) -> None:
+    lens = bl.Lens(tiny("bert").to(dtype), tokenizer_for("bert"))
+    found = lens(TEXT, exact=True)
+    assert found.dtype == str(dtype).removeprefix("torch.")
+    plain = tiny("bert").to(dtype)
+    wanted = eager_weights(plain, lens.tensors([lens.encode(TEXT)]))[:, 0]
+    np.testing.assert_allclose(found.weights(), wanted, atol=1e-6, rtol=0)
+    assert found.weights(0).dtype == np.float32
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_numbers_that_are_none_are_reported_with_their_layer(exact: bool) -> None:
+    model = tiny("bert")
+    with torch.no_grad():
+        model.encoder.layer[1].attention.self.query.weight.fill_(float("inf"))
+    attention = bl.Lens(model, tokenizer_for("bert"))(TEXT, exact=exact)
+    (note,) = attention.notes
+    assert note.startswith("Layer 1 makes numbers that are not numbers (NaN)")
+    assert "float32" in note
+    assert not np.isnan(attention.weights(0)).any()
+
+
+def test_inputs_go_where_the_model_is() -> None:
+    model = tiny("bert").to("meta")
+    lens = bl.Lens(model, tokenizer_for("bert"))
+    assert lens.device.type == "meta"
+    inputs = lens.tensors([lens.encode(TEXT)])
+    assert {tensor.device.type for tensor in inputs.values()} == {"meta"}
+
+
+# Altered
+
+
+def test_a_layer_with_fewer_heads_shows_those_it_has() -> None:
+    model = tiny("bert")
+    layer = model.encoder.layer[1].attention
+    part = layer.self
+    # two of four heads of 8 numbers, as pruning leaves them
+    part.num_attention_heads, part.all_head_size = 2, 16
+    for name in ("query", "key", "value"):
+        old = getattr(part, name)
+        new = nn.Linear(32, 16)
+        new.weight.data, new.bias.data = old.weight.data[:16], old.bias.data[:16]
+        setattr(part, name, new)
+    out = nn.Linear(16, 32)
+    out.weight.data, out.bias.data = layer.output.dense.weight.data[:, :16], out.bias.data
+    layer.output.dense = out
+    attention = bl.Lens(model, tokenizer_for("bert"))(TEXT)
+    assert attention.n_heads == 4
+    found = attention.weights(1)
+    np.testing.assert_allclose(found[:2], expected()[1, :2], atol=1e-5, rtol=0)
+    assert np.isnan(found[2:]).all()
+    assert not np.isnan(attention.weights(0)).any()
+
+
+def test_a_model_changed_after_a_capture_is_judged_anew() -> None:
+    model = tiny("bert")
+    lens = bl.Lens(model, tokenizer_for("bert"))
+    assert lens(TEXT).n_layers == 3
+    model.encoder.layer = model.encoder.layer[:2]
+    model.config.num_hidden_layers = 2
+    attention = lens(TEXT, exact=True)
+    np.testing.assert_allclose(attention.weights(), expected()[:2], atol=1e-6, rtol=0)
+
+
+# Fine-tuned
+
+
+def test_a_classifiers_label_and_probability() -> None:
+    model = classifier(id2label={0: "NEGATIVE", 1: "POSITIVE"})
+    attention = bl.Lens(model, tokenizer_for("bert"))(TEXT)
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([0.0, 2.0]))
+    prediction = bl.Lens(model, tokenizer_for("bert"))(TEXT).prediction
+    # softmax of (0, 2): 1 / (1 + e^-2) = 0.8808
+    assert prediction is not None
+    assert prediction.label == "POSITIVE"
+    assert prediction.probability == pytest.approx(0.8808, abs=1e-4)
+    assert [item.label for item in prediction.ranked] == ["POSITIVE", "NEGATIVE"]
+    assert str(prediction) == "POSITIVE 88.1%"
+    assert attention.n_layers == 2
+
+
+def test_several_labels_at_once_have_a_probability_each() -> None:
+    model = classifier(num_labels=3, problem_type="multi_label_classification")
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([0.0, 2.0, -2.0]))
+    prediction = bl.Lens(model, tokenizer_for("bert"))(TEXT).prediction
+    assert prediction is not None
+    found = {item.label: item.probability for item in prediction.ranked}
+    wanted = {"LABEL_0": 0.5, "LABEL_1": 0.8808, "LABEL_2": 0.1192}
+    assert found == pytest.approx(wanted, abs=1e-4)
+
+
+def test_a_regression_has_a_value_and_no_probability() -> None:
+    model = classifier(num_labels=1)
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.fill_(3.25)
+    prediction = bl.Lens(model, tokenizer_for("bert"))(TEXT).prediction
+    assert prediction is not None
+    assert (prediction.label, prediction.probability) == ("3.250", None)
+
+
+def test_a_tagger_tags_every_token_but_the_special_ones() -> None:
+    torch.manual_seed(0)
+    model = BertForTokenClassification(
+        BertConfig(**_BERT, id2label={0: "O", 1: "PER"}, label2id={"O": 0, "PER": 1})
+    ).eval()
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([2.0, 0.0]))
+    lens = bl.Lens(model, tokenizer_for("bert"))
+    for attention in (lens("the dog"), lens.many(["the dog", TEXT])[0]):
+        prediction = attention.prediction
+        assert prediction is not None
+        assert len(prediction.tags) == len(attention.tokens)
+        assert prediction.tags[0] is prediction.tags[-1] is None
+        assert {str(tag) for tag in prediction.tags[1:-1]} == {"O 88.1%"}
+
+
+def test_a_reader_answers_with_a_span_of_the_second_text() -> None:
+    model = BertForQuestionAnswering(BertConfig(**_BERT)).eval()
+    lens = bl.Lens(model, tokenizer_for("bert"))
+    encoding = lens.encode("Who went?", "The dog went.")
+    own = [i for i, t in enumerate(encoding.tokens) if t.segment == 1 and not t.special]
+    first, last = own[0], own[-2]
+
+    class Answers(nn.Module):
+        def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+            logits = torch.zeros(*hidden.shape[:2], 2)
+            logits[:, first, 0] = logits[:, last, 1] = 9.0
+            # A higher score in the question does not count.
+            logits[:, 1, 0] = logits[:, 1, 1] = 9.5
+            return logits
+
+    model.qa_outputs = Answers()
+    prediction = lens("Who went?", "The dog went.").prediction
+    assert prediction is not None
+    assert prediction.label == "The dog went"
+    assert prediction.span == (first, last)
+
+
+def test_a_model_without_a_task_head_predicts_nothing() -> None:
+    assert bl.Lens(tiny("bert"), tokenizer_for("bert"))(TEXT).prediction is None
+
+
+# Images and sounds
+
+
+def test_an_images_patches_are_numbered_tokens() -> None:
+    torch.manual_seed(0)
+    config = ViTConfig(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=48,
+        image_size=32,
+        patch_size=8,
+    )
+    model = ViTForImageClassification(config).eval()
+    processor = ViTImageProcessor(size={"height": 32, "width": 32})
+    image = np.random.default_rng(0).integers(0, 255, (40, 40, 3), dtype=np.uint8)
+    lens = bl.Lens(model, processor)
+    attention = lens(image, exact=True)
+    pixels = processor(image, return_tensors="pt")
+    wanted = eager_weights(copy.deepcopy(model), pixels)[:, 0]
+    np.testing.assert_allclose(attention.weights(), wanted, atol=1e-6, rtol=0)
+    # [CLS] and 4 x 4 patches
+    assert [t.label for t in attention.tokens] == [str(i) for i in range(17)]
+    by_hand = lens(inputs=dict(pixels), exact=True)
+    np.testing.assert_array_equal(by_hand.weights(), attention.weights())
+    assert attention.to_words().weights(0).shape == (4, 17, 17)
+    assert attention.scores["entropy"].values.shape == (2, 4)
+
+
+def test_a_sounds_frames_are_numbered_tokens() -> None:
+    torch.manual_seed(0)
+    config = WhisperConfig(
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=48,
+        decoder_ffn_dim=48,
+        max_source_positions=50,
+        max_target_positions=16,
+        vocab_size=100,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=1,
+    )
+    model = WhisperModel(config).eval()
+    extractor = WhisperFeatureExtractor(chunk_length=1)
+    sound = np.sin(np.arange(16000) / 20).astype(np.float32)
+    attention = bl.Lens(model, extractor)(sound)
+    assert attention.kinds == ("encoder",)
+    assert len(attention.tokens) == 50
+    np.testing.assert_allclose(attention.weights().sum(-1), 1, atol=1e-5)
+
+
+def test_a_model_of_images_says_that_it_takes_no_text() -> None:
+    config = ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, image_size=32)
+    model = ViTForImageClassification(config)
+    with pytest.raises(TypeError, match=r"takes pixel_values, not text.*inputs="):
+        bl.Lens(model)("I went.")
+
+
+# Not seen before
+
+
+class Foreign(BertModel):
+    """A family nobody has seen: its attention is its own, but it lists its weights."""
+
+    def forward(self, input_ids: torch.Tensor, **options: Any) -> Any:  # type: ignore[override]
+        wants = options.pop("output_attentions", False)
+        outputs = super().forward(input_ids, **options)
+        if wants:
+            n = input_ids.shape[-1]
+            lower = torch.tril(torch.ones(n, n))
+            weights = (lower / lower.sum(-1, keepdim=True)).expand(1, 4, n, n)
+            outputs["attentions"] = (weights, weights)
+        return outputs
+
+
+def test_a_family_whose_lists_differ_from_its_calls_shows_what_it_lists() -> None:
+    torch.manual_seed(0)
+    model = Foreign(BertConfig(**_BERT)).eval()
+    lens = bl.Lens(model, tokenizer_for("bert"))
+    inputs = lens.tensors([lens.encode(TEXT)])
+    assert capture.reach(model, inputs).tier("self") == 3
+    # row i spreads evenly over itself and what came before
+    np.testing.assert_allclose(lens(TEXT).weights(0, 0)[2, :4], [1 / 3, 1 / 3, 1 / 3, 0])
+
+
+def test_raw_scores_are_refused_instead_of_shown_as_weights() -> None:
+    class Raw(Foreign):
+        def forward(self, input_ids: torch.Tensor, **options: Any) -> Any:  # type: ignore[override]
+            outputs: Any = super().forward(input_ids, **options)
+            if isinstance(outputs, Mapping) and outputs.get("attentions"):
+                outputs["attentions"] = tuple(9 * w - 3 for w in outputs["attentions"])
+            return outputs
+
+    model = Raw(BertConfig(**_BERT)).eval()
+    with pytest.raises(bl.BertlensError, match="something else than attention weights"):
+        bl.Lens(model, tokenizer_for("bert"))(TEXT)
