@@ -33,9 +33,8 @@ def base_size() -> bl.Lens:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     tokenizer = minilm().tokenizer
-    return bl.Lens(
-        BertModel(BertConfig(vocab_size=len(tokenizer))), tokenizer, name="BERT-base size"
-    )
+    model = BertModel(BertConfig(vocab_size=len(tokenizer))).eval()
+    return bl.Lens(model, tokenizer, name="BERT-base size")
 
 
 def text_of(n: int) -> str:
