@@ -63,39 +63,50 @@ export function codeOf(weight: number): number {
 }
 
 /** Share of the weight of `maps`, 0 to 1, in lines too weak to be drawn, among those that could be. */
-export function weakShare(choice: Choice): number {
-  const { maps, columns, fromPlace, toPlace, left, minWeight } = choice;
-  const everyColumn = toPlace.every((place) => place >= 0);
-  const counts = new Uint32Array(256);
+export function weakShare({ maps, columns, fromPlace, toPlace, left, minWeight }: Choice): number {
+  const all = fromPlace.every(shown) && toPlace.every(shown);
   let weak = 0;
-  let all = 0;
-  for (const [head, codes] of maps.entries()) {
-    for (const [row, from] of fromPlace.entries()) {
-      if (from < 0) continue;
-      const share = left ? left[head]![row]! : 1;
-      const start = row * columns;
-      // Counting codes first is what keeps millions of weights within a few milliseconds.
-      if (everyColumn) {
-        for (let at = start; at < start + columns; at++) counts[codes[at]!]!++;
-      } else {
-        for (let col = 0; col < columns; col++) {
-          if (toPlace[col]! >= 0) counts[codes[start + col]!]!++;
-        }
-      }
-      if (left) flush(codeOf(minWeight * share), share);
-    }
-  }
-  flush(codeOf(minWeight), 1);
-  return all > 0 ? weak / all : 0;
-
-  function flush(threshold: number, share: number): void {
+  let sum = 0;
+  const add = (counts: Uint32Array, share: number) => {
+    const threshold = codeOf(minWeight * share);
     for (let code = 1; code < 256; code++) {
       const weight = (counts[code]! * decoded[code]!) / share;
-      all += weight;
+      sum += weight;
       if (code < threshold) weak += weight;
     }
-    counts.fill(0);
+  };
+  for (const [head, codes] of maps.entries()) {
+    if (all && !left) {
+      add(countsOf(codes), 1);
+      continue;
+    }
+    const counts = new Uint32Array(256);
+    for (const [row, from] of fromPlace.entries()) {
+      if (from < 0) continue;
+      for (let col = 0, at = row * columns; col < columns; col++, at++) {
+        if (toPlace[col]! >= 0) counts[codes[at]!]!++;
+      }
+      if (left) {
+        add(counts, left[head]![row]!);
+        counts.fill(0);
+      }
+    }
+    if (!left) add(counts, 1);
   }
+  return sum > 0 ? weak / sum : 0;
+}
+
+const shown = (place: number) => place >= 0;
+const counted = new WeakMap<Uint8Array, Uint32Array>();
+
+/** How often each code stands in a map: counted once, for millions of weights take a while. */
+function countsOf(codes: Uint8Array): Uint32Array {
+  const known = counted.get(codes);
+  if (known) return known;
+  const counts = new Uint32Array(256);
+  for (let at = 0; at < codes.length; at++) counts[codes[at]!]!++;
+  counted.set(codes, counts);
+  return counts;
 }
 
 /** Share of what tokens other than special ones give that goes to special tokens, 0 to 1. */

@@ -14,10 +14,12 @@ export class Raster {
   #planes: Float32Array[] = [];
   #image: ImageData | null = null;
   #crowd = 1;
+  /** Columns a pixel of the screen: under 1 where the picture is drawn narrower and stretched. */
+  #narrow = 1;
 
   /**
-   * An image of `lines` (sorted by head), `width` x `height` pixels for a canvas of `scale` pixels a CSS pixel
-   * across (`scale.x`) and down (`scale.y`); its left edge is `field.left`, its right edge `field.right`.
+   * An image of `lines` (sorted by head), `width` x `height` pixels, from the left edge of `field` to its right
+   * edge, with `scale` pixels a CSS pixel from top to bottom.
    */
   draw(
     lines: Lines,
@@ -25,21 +27,22 @@ export class Raster {
     field: Field,
     width: number,
     height: number,
-    scale: { x: number; y: number },
+    scale: number,
   ): ImageData {
     this.#resize(width, height);
     const curve = heights(width);
     const slopes = slopesOf(curve);
     this.#crowd = crowding(lines.count);
+    this.#narrow = width / ((field.right - field.left) * scale);
     const inks: Rgb[] = [];
     for (let i = 0; i < lines.count; ) {
       const head = lines.head[i]!;
       const plane = this.#planeAt(inks.length);
       inks.push(colors[head]!);
       for (; i < lines.count && lines.head[i] === head; i++) {
-        const start = ((lines.from[i]! + 0.5) * field.row - field.top) * scale.y;
-        const end = ((lines.to[i]! + 0.5) * field.row - field.top) * scale.y;
-        this.#line(plane, curve, slopes, start, end, lines.weight[i]!, scale.y);
+        const start = ((lines.from[i]! + 0.5) * field.row - field.top) * scale;
+        const end = ((lines.to[i]! + 0.5) * field.row - field.top) * scale;
+        this.#line(plane, curve, slopes, start, end, lines.weight[i]!, scale);
       }
     }
     return this.#mix(inks);
@@ -76,9 +79,8 @@ export class Raster {
     const depth = -Math.log(1 - opacityOf(weight)) * this.#crowd;
     const thick = widthOf(weight) * scale * (0.4 + 0.6 * this.#crowd);
     // A strong line is filled over its whole width, a weak one is two pixels of haze in each column.
-    const flat = depth * Math.min(1, thick);
-    if (weight >= STRONG) this.#thick(plane, curve, slopes, start, rise, flat, thick, first, last);
-    else this.#thin(plane, curve, start, rise, flat, first, last);
+    if (weight >= STRONG) this.#thick(plane, curve, slopes, start, rise, depth, thick, first, last);
+    else this.#thin(plane, curve, start, rise, depth * Math.min(1, thick), first, last);
   }
 
   #thin(
@@ -118,12 +120,15 @@ export class Raster {
     const width = this.#width;
     const bottom = this.#height + 1;
     const crowd = this.#crowd;
+    const narrow = this.#narrow ** 2;
     for (let x = first; x < last; x++) {
       const slope = rise * slopes[x]!;
-      const stretch = Math.sqrt(1 + slope * slope);
-      const half = Math.max(0.5, (thick / 2) * stretch);
+      const stretch = Math.sqrt(1 + slope * slope * narrow);
+      const wanted = (thick / 2) * stretch;
+      // Runs of neighbouring columns must touch, or a steep line falls into dots.
+      const half = Math.max(0.5, wanted, Math.abs(slope) / 2);
       // Among few a steep line is as dark as a level one; in a crowd it is only as dark as its ink allows.
-      const share = depth * (crowd + (1 - crowd) / stretch);
+      const share = depth * (crowd + (1 - crowd) / stretch) * Math.min(1, wanted / half);
       const y = start + 1 + rise * curve[x]!;
       const upper = Math.max(0, y - half);
       const begin = upper | 0;

@@ -7,6 +7,8 @@ import { element } from "./element";
 const CURVES = 500;
 /** More lines than this are rasterised at one pixel a CSS pixel, whatever the screen has. */
 const COARSE = 4_000;
+/** Pixels times heads that may be rasterised at once: wide pictures are drawn narrower and stretched. */
+const PIXELS = 4_000_000;
 /** What is drawn beyond the part on screen, CSS pixels, so that short scrolls need no drawing. */
 const BEYOND = 160;
 
@@ -59,14 +61,18 @@ export class Stage {
   ): void {
     const { left, right, row } = measures;
     const width = right - left;
-    const scale = lines.count > COARSE ? Math.min(1, ratio) : ratio;
-    const [w, h] = size(this.base, width, band.height, scale);
+    const many = lines.count > CURVES;
+    const down = lines.count > COARSE ? Math.min(1, ratio) : ratio;
+    const across = many
+      ? Math.min(down, PIXELS / (colors.length * width * band.height * down))
+      : down;
+    const [w, h] = size(this.base, width, band.height, across, down);
     this.base.style.translate = `${left}px ${band.top}px`;
     const context = this.base.getContext("2d")!;
     const field: Field = { left: 0, right: width, row, top: band.top };
-    if (lines.count > CURVES) {
-      const { x, y } = { x: w / width, y: h / band.height };
-      context.putImageData(this.#raster.draw(lines, colors, field, w, h, { x, y }), 0, 0);
+    if (many) {
+      const y = h / band.height;
+      context.putImageData(this.#raster.draw(lines, colors, field, w, h, y), 0, 0);
       return;
     }
     context.setTransform(w / width, 0, 0, h / band.height, 0, 0);
@@ -84,14 +90,14 @@ export class Stage {
     ink: { color: string; font: string },
   ): void {
     const { left, right, row, width } = measures;
-    const [w, h] = size(this.top, width, band.height, ratio);
+    const [w, h] = size(this.top, width, band.height, ratio, ratio);
     this.top.style.translate = `0px ${band.top}px`;
     const context = this.top.getContext("2d")!;
     const field: Field = { left, right, row, top: band.top };
     const { x, y } = { x: w / width, y: h / band.height };
     if (lines.count > CURVES) {
       const across = Math.round((right - left) * x);
-      const image = this.#topRaster.draw(lines, colors, field, across, h, { x, y });
+      const image = this.#topRaster.draw(lines, colors, field, across, h, y);
       context.putImageData(image, Math.round(left * x), 0);
     }
     context.setTransform(x, 0, 0, y, 0, 0);
@@ -130,9 +136,15 @@ export class Stage {
 }
 
 /** Gives a canvas its pixels, clearing it; returns them. */
-function size(canvas: HTMLCanvasElement, width: number, height: number, scale: number) {
-  const w = Math.max(1, Math.round(width * scale));
-  const h = Math.max(1, Math.round(height * scale));
+function size(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+  across: number,
+  down: number,
+) {
+  const w = Math.max(1, Math.round(width * across));
+  const h = Math.max(1, Math.round(height * down));
   if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w;
     canvas.height = h;

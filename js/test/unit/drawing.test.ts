@@ -102,7 +102,7 @@ function one(from: number, to: number, weight: number): Lines {
 }
 
 const field = { left: 0, right: 40, row: 10, top: 0 };
-const scale = { x: 1, y: 1 };
+const scale = 1;
 const red = [200, 0, 0] as const;
 
 function opacity(image: ImageData, x: number, y: number): number {
