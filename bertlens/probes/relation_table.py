@@ -15,7 +15,6 @@ from bertlens.probes.guesses import DIRECTIONS, Direction, Guesses
 from bertlens.probes.intervals import mcnemar, wilson
 from bertlens.probes.judged import ALL, JudgedWords
 from bertlens.probes.offsets import OFFSETS, best_offset, checked_offsets
-from bertlens.probes.page import cell, percent, table_html
 from bertlens.scores import HeadScores
 
 if TYPE_CHECKING:
@@ -55,7 +54,9 @@ class RelationTable(Mapping[str, HeadScores]):
     Attributes:
         chosen_on: the guesses by which heads, directions and offsets are chosen.
         reported_on: those that the numbers are counted on.
-        notes: what a reader must know about the numbers, in sentences.
+        held_out: whether these two differ.
+        options: how guesses are counted; see `recount`.
+        words: the words that are reported on, judged.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class RelationTable(Mapping[str, HeadScores]):
         self.chosen_on = chosen_on
         self.reported_on = chosen_on if reported_on is None else reported_on
         self.held_out = reported_on is not None
-        self._options: dict[str, Any] = {
+        self.options: dict[str, Any] = {
             "punctuation": punctuation,
             "subtypes": subtypes,
             "roots": roots,
@@ -94,11 +95,11 @@ class RelationTable(Mapping[str, HeadScores]):
         Raises:
             TypeError: another option.
         """
-        unknown = set(options) - set(self._options)
+        unknown = set(options) - set(self.options)
         if unknown:
-            raise TypeError(f"There is no option {sorted(unknown)[0]!r}: {sorted(self._options)}.")
+            raise TypeError(f"There is no option {sorted(unknown)[0]!r}: {sorted(self.options)}.")
         reported = self.reported_on if self.held_out else None
-        return RelationTable(self.chosen_on, reported, **{**self._options, **options})
+        return RelationTable(self.chosen_on, reported, **{**self.options, **options})
 
     @cached_property
     def rows(self) -> tuple[RelationRow, ...]:
@@ -179,7 +180,7 @@ class RelationTable(Mapping[str, HeadScores]):
             )
         return examples(
             self.words,
-            self.words.members(relation, punctuation=self._options["punctuation"]),
+            self.words.members(relation, punctuation=self.options["punctuation"]),
             layer,
             head,
             direction or self.better_direction(relation, layer, head),
@@ -200,23 +201,10 @@ class RelationTable(Mapping[str, HeadScores]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        options = self._options
-        kept = "counts" if options["punctuation"] else "leaves out"
-        rooted = "counts roots, always as wrong" if options["roots"] else "leaves out roots"
-        notes = [f"'all' {kept} punctuation and {rooted}."]
-        if not self.held_out:
-            notes.append(
-                "Heads and offsets were chosen on the very words they are reported on, which "
-                "flatters both; select= and evaluate= take two treebanks."
-            )
-        for guesses in {id(g): g for g in (self.chosen_on, self.reported_on)}.values():
-            coverage = guesses.coverage
-            if coverage.cut or coverage.skipped or coverage.partial:
-                notes.append(f"{guesses.treebank.name}: {coverage}.")
-            if guesses.treebank.skipped:
-                n = len(guesses.treebank.skipped)
-                notes.append(f"{guesses.treebank.name}: {n} bad sentences were left out.")
-        return tuple(notes)
+        """What a reader must know about the numbers, in sentences."""
+        from bertlens.probes.relation_page import relation_notes
+
+        return relation_notes(self)
 
     def __getitem__(self, relation: str) -> HeadScores:
         return self.scores(relation)
@@ -237,17 +225,17 @@ class RelationTable(Mapping[str, HeadScores]):
             raise KeyError(f"{name} has no word with relation {relation!r}; it has: {known}")
 
     def _members(self, words: JudgedWords, relation: str) -> NDArray[np.int64]:
-        return words.members(relation, punctuation=self._options["punctuation"])
+        return words.members(relation, punctuation=self.options["punctuation"])
 
     def _counts(self, words: JudgedWords, relation: str) -> tuple[NDArray[np.int64], int]:
         """Right guesses [direction, layer, head], and of how many words."""
         members = self._members(words, relation)
-        roots = words.n_roots if relation == ALL and self._options["roots"] else 0
+        roots = words.n_roots if relation == ALL and self.options["roots"] else 0
         return words.right[:, members].sum(1), len(members) + roots
 
     def _offset(self, relation: str) -> int:
         distances = self._chosen.distances[self._members(self._chosen, relation)]
-        return best_offset(distances, self._options["offsets"])
+        return best_offset(distances, self.options["offsets"])
 
     def _offset_accuracy(self, relation: str, offset: int) -> float:
         support = self._counts(self.words, relation)[1]
@@ -286,41 +274,11 @@ class RelationTable(Mapping[str, HeadScores]):
         )
 
     def __repr__(self) -> str:
-        head = (
-            f"<RelationTable of {self.reported_on.model_name} on {self.reported_on.treebank.name}"
-        )
-        lines = [
-            f"  {row.relation:<14}{row.layer:>3}-{row.head:<3}{row.direction:<17}"
-            f"{100 * row.accuracy:5.1f}  offset {row.offset:+d}: {100 * row.offset_accuracy:5.1f}"
-            f"  n={row.support}"
-            for row in self.rows
-        ]
-        return "\n".join([head, *lines]) + ">"
+        from bertlens.probes.relation_page import relation_text
+
+        return relation_text(self)
 
     def _repr_html_(self) -> str:
-        columns = (
-            "relation",
-            "head",
-            "direction",
-            "accuracy",
-            "95%",
-            "offset",
-            "its accuracy",
-            "words",
-        )
-        body = [
-            (
-                cell(row.relation),
-                cell(f"{row.layer}-{row.head}", number=True),
-                cell(row.direction),
-                cell(percent(row.accuracy), number=True, bold=row.beats_offset),
-                cell(f"{percent(row.low)}–{percent(row.high)}", number=True),
-                cell(f"{row.offset:+d}", number=True),
-                cell(percent(row.offset_accuracy), number=True),
-                cell(f"{row.support:,}", number=True),
-            )
-            for row in self.rows
-        ]
-        title = f"{self.reported_on.model_name}, {self.reported_on.treebank.name}"
-        bold = "Bold: better than the offset beyond chance (McNemar, 5%)."
-        return table_html(title, columns, body, (*self.notes, bold))
+        from bertlens.probes.relation_page import relation_html
+
+        return relation_html(self)
