@@ -11,10 +11,20 @@ if TYPE_CHECKING:
     from bertlens.errors import BertlensError
     from bertlens.lens import Lens
     from bertlens.scores import HeadScores
+    from bertlens.views import head_view, model_view
 
 __version__ = "0.1.0"
 
-__all__ = ["Attention", "BertlensError", "HeadScores", "Lens", "Token", "Word"]
+__all__ = [
+    "Attention",
+    "BertlensError",
+    "HeadScores",
+    "Lens",
+    "Token",
+    "Word",
+    "head_view",
+    "model_view",
+]
 
 # Names load on first use, so that `import bertlens` does not import torch.
 _HOMES = {
@@ -24,6 +34,8 @@ _HOMES = {
     "Lens": "bertlens.lens",
     "Token": "bertlens.encoding",
     "Word": "bertlens.encoding",
+    "head_view": "bertlens.views",
+    "model_view": "bertlens.views",
 }
 _MODULES = {"clustering", "importance", "patterns", "probes", "surface"}
 

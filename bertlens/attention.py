@@ -210,6 +210,37 @@ class Attention(Inside):
         self.prediction = prediction
         self._kinds: dict[str, Attention] = {kind_name: self}
 
+    @classmethod
+    def from_tensors(
+        cls,
+        attentions: Any,
+        tokens: Sequence[str],
+        to_tokens: Sequence[str] | None = None,
+        *,
+        sentence_b_start: int | None = None,
+        kind: str = "self",
+        name: str = "",
+    ) -> Attention:
+        """Attention that is there already, without a model.
+
+        Args:
+            attentions: what a model returned: a list of layers, [1, head, from, to] or
+                [head, from, to] each, or one tensor, array or nested list of 3 to 5 dimensions.
+            tokens: of the rows, such as `tokenizer.convert_ids_to_tokens(ids)`.
+            to_tokens: of the columns, where they differ, as in cross-attention.
+            sentence_b_start: index of the second text's first token.
+            kind: what to call the kind of attention.
+            name: of the model.
+
+        Raises:
+            TypeError, ValueError: shapes and tokens do not fit together, or these are no weights.
+        """
+        from bertlens.given import from_tensors
+
+        return from_tensors(
+            attentions, tokens, to_tokens, sentence_b_start=sentence_b_start, kind=kind, name=name
+        )
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of attention of this text, such as ("encoder", "decoder", "cross")."""

@@ -18,6 +18,9 @@ THUMBNAIL = 48
 def coded(weights: Weights) -> NDArray[np.uint8]:
     """Weights as round(255 * sqrt(weight)), which keeps small weights apart; any shape."""
     code = np.sqrt(weights)
+    if np.isnan(code.sum()):
+        # Heads that a layer lacks, or numbers that overflowed: nothing to draw.
+        np.nan_to_num(code, copy=False, nan=0)
     code *= 255
     code += 0.5
     return code.astype(np.uint8)
