@@ -1,0 +1,91 @@
+"""`bertlens scan`: scores of every head over a file of texts, as a table, figures and a report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `bertlens scan`."""
+    parser.add_argument("texts", metavar="TEXTS", help="a text file, one text a line (.gz too)")
+    parser.add_argument(
+        "--model", metavar="M", help="a name or folder of a model (default: the packaged MiniLM)"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, required=True, help="the folder for what is written"
+    )
+    parser.add_argument(
+        "--segments",
+        metavar="N",
+        type=int,
+        help="pack the lines into [CLS] A [SEP] B [SEP] segments of N tokens, as the paper did "
+        "with 128; an empty line ends a document",
+    )
+    parser.add_argument(
+        "--scores", metavar="NAME", nargs="+", help="only these scores (default: all)"
+    )
+    parser.add_argument(
+        "--token",
+        metavar="TOKEN",
+        action="append",
+        default=[],
+        help="score attention to this token too; may be given several times",
+    )
+    parser.add_argument(
+        "--distances", action="store_true", help="count distances between heads, and map the heads"
+    )
+    parser.add_argument("--device", help='where to compute, such as "cuda" (default: cpu)')
+    parser.add_argument("--batch-size", metavar="N", type=int, help="the most texts at once")
+    parser.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="ray: on several processes"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=2, help="copies of the model that Ray runs"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Scan, write, and say what was found; returns the exit status.
+
+    After Ctrl-C what was counted is still written, and the status is 130.
+    """
+    from bertlens.errors import BertlensError
+
+    try:
+        return _run(options)
+    except (BertlensError, OSError, ValueError, KeyError) as error:
+        # str() of a KeyError is in quotes.
+        message = error.args[0] if isinstance(error, KeyError) else error
+        print(f"bertlens scan: {message}", file=sys.stderr)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    from bertlens import Lens, report
+    from bertlens.errors import require
+    from bertlens.scan import read
+
+    # Before the scan, not after an hour of it.
+    require("matplotlib", "analysis")
+    if options.distances:
+        require("sklearn", "analysis")
+    read(options.texts)
+    lens = Lens.demo() if options.model is None else Lens.from_pretrained(options.model)
+    if options.device:
+        lens.model.to(options.device)
+    scan = lens.scan(
+        options.texts,
+        scores=options.scores,
+        tokens={f"to:{token}": token for token in options.token},
+        segments=options.segments,
+        distances=options.distances,
+        batch_size=options.batch_size,
+        engine=options.engine,
+        workers=options.workers,
+    )
+    print(scan)
+    files = report.write(scan, options.out, source=Path(options.texts).name)
+    print(f"Wrote {len(files)} files; open {files[-1]}")
+    return 130 if scan.partial else 0
