@@ -7,12 +7,12 @@ export interface Rank {
 }
 
 /**
- * Where head `layer`-`head` stands by `score`, counted from the notable end; null where it has no value.
+ * Where head `layer`-`head` stands by `score`, counted from the notable end; null where it has no value or a name for one.
  * As in Python's `best()`, ties go to the lowest layer, then head.
  */
 export function rank(score: ScorePayload, layer: number, head: number): Rank | null {
   const own = score.values[layer]?.[head] ?? null;
-  if (own === null || Number.isNaN(own)) return null;
+  if (own === null || Number.isNaN(own) || score.categories?.length) return null;
   const sign = score.notable === "low" ? -1 : 1;
   let place = 1;
   let of = 0;

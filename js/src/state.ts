@@ -11,7 +11,7 @@ import { BoundedCache } from "./cache";
 import { columnsOf, type Items, itemOfToken, itemsOf, tokenOfItem } from "./items";
 import { createPage, type Page, type Place } from "./page";
 import { type ScorePayload, type TraitModel, type TraitSignals, traitSignals } from "./traits";
-import { type Answer, type Channel, Wire } from "./wire";
+import { type Answer, type Channel, type Query, type Settled, Wire } from "./wire";
 
 export type { Items } from "./items";
 export type { Page, Place } from "./page";
@@ -50,6 +50,7 @@ export type View = (container: HTMLElement, store: Store) => () => void;
 
 const THUMBNAIL_SIDE = 48;
 const ROW_CACHE = 4_000_000;
+const ANSWER_CACHE = 2_000_000;
 
 /** One model's state on the page: its traits, what only the page knows, and what the kernel is asked for. */
 export class Store {
@@ -69,6 +70,7 @@ export class Store {
   readonly #wire: Wire;
   readonly #blocks: Blocks;
   readonly #rows = new BoundedCache<Row>(ROW_CACHE);
+  readonly #answers = new BoundedCache<Settled & { byteLength: number }>(ANSWER_CACHE);
   readonly #asked = new Set<string>();
   readonly #arrivals = signal(0);
   readonly #thumbnails = signal<Thumbnails | null>(null);
@@ -95,7 +97,16 @@ export class Store {
     this.selected = computed(() => traits.heads.value.at(-1) ?? null);
     this.paired = computed(() => meta.value.to === null && meta.value.from.segment.includes(1));
 
-    this.#wire = new Wire(model, () => generation.peek());
+    /** Why the kernel did not take the last change; said until the next one. */
+    let refused: string | null = null;
+    this.#wire = new Wire(
+      model,
+      () => generation.peek(),
+      (error) => {
+        refused = error;
+        this.#fail(error);
+      },
+    );
     this.kernel = computed(() => (this.#wire.silent.value ? "silent" : "live"));
     this.#blocks = new Blocks({
       wire: this.#wire,
@@ -114,6 +125,11 @@ export class Store {
         const newText = !now.startsWith(`${known.split(":")[0]}:`);
         known = now;
         untracked(() => this.#forget(newText));
+      }),
+      effect(() => {
+        for (const trait of Object.values(traits)) trait.value;
+        if (refused !== null && this.page.error.peek() === refused) this.page.error.value = null;
+        refused = null;
       }),
       // A kernel that was silent is heard again: let readers ask for what was given up.
       effect(() => {
@@ -175,6 +191,37 @@ export class Store {
       }),
     );
     return own && !lists(own.name) ? [...(here ?? []), own] : here;
+  }
+
+  /** The kernel's answer to a view's own question, also one that is an error; null until it is here. */
+  answer(query: Query): Settled | null {
+    const key = `answer:${this.traits.generation.value}:${JSON.stringify(query)}`;
+    this.#arrivals.value;
+    const here = this.#answers.get(key);
+    if (here) return here;
+    untracked(() =>
+      this.#once(key, async () => {
+        const answer = await this.#wire.request(query);
+        if (answer.status !== "ok" && answer.status !== "error") return answer;
+        const bytes = answer.status === "ok" ? (answer.data?.byteLength ?? 0) : 0;
+        this.#answers.set(key, { ...answer, byteLength: bytes + 1_000 });
+        // What was given up for newer answers may be asked again; errors are the view's to say.
+        this.#asked.delete(key);
+        return { status: "stale" };
+      }),
+    );
+    return null;
+  }
+
+  /** Colours the grid by each head's weight between the pinned item and another; pins it if none is. */
+  async join(place: Place): Promise<void> {
+    const pin = this.pin.peek();
+    if (!pin) return this.setPin(place);
+    const [from, to] = pin.side === "from" ? [pin.index, place.index] : [place.index, pin.index];
+    const level = this.traits.level.peek();
+    const answer = await this.#wire.request({ kind: "between", from, to, level, keep: true });
+    if (answer.status === "error") this.#fail(answer.error);
+    if (answer.status === "ok") this.traits.score.value = answer.content.score as ScorePayload;
   }
 
   /** Pins an item (of the current level), or nothing. */
@@ -278,6 +325,7 @@ export class Store {
       this.page.cell.value = null;
       if (newText) {
         this.#rows.clear();
+        this.#answers.clear();
         this.page.error.value = null;
         this.#scores.value = null;
       }

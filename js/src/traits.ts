@@ -47,6 +47,10 @@ export interface ScorePayload {
   high: (number | null)[][] | null;
   baseline: number | null;
   support: (number | null)[][] | null;
+  /** Of two tokens of this text: each head's weight from one to the other. */
+  pair?: boolean;
+  /** Where a value stands for a name, the names by value ("": nothing stands out); else empty. */
+  categories?: string[];
 }
 
 /** The synced state of a view, by the names that Python uses. */
@@ -60,6 +64,8 @@ export interface Traits {
   special: Special;
   min_weight: number;
   kind: string;
+  /** "value": norms of weighted values are drawn in place of weights. */
+  norm: "value" | null;
   text: string;
   text_pair: string | null;
   score: ScorePayload | null;
@@ -82,6 +88,7 @@ const DEFAULTS: Traits = {
   special: "show",
   min_weight: 0.02,
   kind: "self",
+  norm: null,
   text: "",
   text_pair: null,
   score: null,

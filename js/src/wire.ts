@@ -17,11 +17,14 @@ export type Query =
       special: string;
     }
   | { kind: "scores" }
+  | { kind: "inside"; layer: number; head: number; index: number; side: string }
+  | { kind: "between"; from: number; to: number; level: string; keep?: true }
   | { kind: "text"; text: string; text_pair: string | null };
 
 /** The head of a reply; whatever else a kind of request returns (`scores`) rides along. */
 export interface ReplyContent {
-  id: string;
+  /** Null: an answer to no request, but to a trait that the kernel refused. */
+  id: string | null;
   ok: boolean;
   error: string | null;
   busy?: boolean;
@@ -38,6 +41,8 @@ export type Answer =
   | { status: "stale" }
   | { status: "silent" }
   | { status: "error"; error: string };
+
+export type Settled = Extract<Answer, { status: "ok" | "error" }>;
 
 export interface RequestOptions {
   /** Milliseconds without a reply after which the person is told that no kernel answers. */
@@ -68,15 +73,21 @@ export class Wire {
   readonly silent: Signal<boolean> = signal(false);
   readonly #channel: Channel;
   readonly #generation: () => number;
+  readonly #refused: (error: string) => void;
   readonly #prefix = randomPrefix();
   readonly #pending = new Map<string, Pending>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #count = 0;
 
-  /** `generation`: that of the text now on the page. */
-  constructor(channel: Channel, generation: () => number) {
+  /** `generation`: that of the text now on the page; `refused` hears why a trait was not taken. */
+  constructor(
+    channel: Channel,
+    generation: () => number,
+    refused: (error: string) => void = () => {},
+  ) {
     this.#channel = channel;
     this.#generation = generation;
+    this.#refused = refused;
     channel.on("msg:custom", this.#receive);
   }
 
@@ -132,8 +143,10 @@ export class Wire {
   }
 
   readonly #receive = (content: ReplyContent, buffers: ArrayLike<DataView> = []): void => {
-    const pending = this.#pending.get(content?.id);
+    const { id, error } = content ?? {};
+    const pending = this.#pending.get(id ?? "");
     this.silent.value = false;
+    if (id === null && error) this.#refused(error);
     if (!pending) return;
     if (content.busy) pending.retry(content.error ?? "The model is busy");
     else pending.settle(judge(content, buffers[0], pending.generation, this.#generation()));

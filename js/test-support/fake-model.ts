@@ -1,6 +1,7 @@
 import type { Meta, ScorePayload, Traits } from "../src/state";
 import type { Query, ReplyContent } from "../src/wire";
 import type { Attention } from "./attention";
+import { insideReply } from "./inside";
 
 // biome-ignore lint/suspicious/noExplicitAny: as anywidget types its handlers
 type Callback = (...args: any[]) => void;
@@ -14,6 +15,10 @@ export interface FakeOptions {
   /** What a `text` request does: attention of the new text, or an error in words. */
   retext?: (text: string, pair: string | null) => Attention | string;
   scores?: ScorePayload[];
+  /** What a family says that keeps its queries and keys to itself. */
+  refusal?: string;
+  /** Later tokens are hidden in the scores of `inside`. */
+  causal?: boolean;
   traits?: Partial<Traits>;
 }
 
@@ -52,6 +57,7 @@ export class FakeModel {
       special: "show",
       min_weight: 0.02,
       kind: "self",
+      norm: null,
       text: "I went to the store.",
       text_pair: "At the store, I bought fresh strawberries.",
       score: null,
@@ -117,7 +123,7 @@ export class FakeModel {
     return this.sent.filter((query) => query.kind === kind) as Extract<Asked, { kind: Kind }>[];
   }
 
-  answer(content: Partial<ReplyContent> & { id: string }, data?: Uint8Array | Float32Array): void {
+  answer(content: Partial<ReplyContent>, data?: Uint8Array | Float32Array): void {
     const generation = this.#state.generation as number;
     const head = { ok: true, error: null, dtype: null, shape: null, generation, ...content };
     // Buffers arrive as views into a larger message.
@@ -152,9 +158,50 @@ export class FakeModel {
         id,
         scores: this.#options.scores ?? [entropy(this.attention, nLayers, nHeads)],
       });
+    } else if (query.kind === "inside") {
+      this.#inside(query);
+    } else if (query.kind === "between") {
+      this.answer({ id, score: this.#pair(query) });
     } else {
       this.#retext(query);
     }
+  }
+
+  #inside({ id, layer, head, index, side }: Asked & { kind: "inside" }): void {
+    if (this.#options.refusal) {
+      this.answer({ id, ok: false, error: this.#options.refusal });
+      return;
+    }
+    const { rows, columns, weights } = this.#map(layer, head, "token");
+    const own =
+      side === "from"
+        ? weights.slice(index * columns, (index + 1) * columns)
+        : Float32Array.from({ length: rows }, (_, row) => weights[row * columns + index]!);
+    const masked = this.#options.causal ? (token: number) => token > index : null;
+    const { data, shape, content } = insideReply(index, side, own, masked);
+    this.answer({ id, dtype: "float32", shape, ...content }, data);
+  }
+
+  #pair({ from, to, level }: Asked & { kind: "between" }): ScorePayload {
+    const { nLayers, nHeads } = this.attention;
+    const values = Array.from({ length: nLayers }, (_, layer) =>
+      Array.from({ length: nHeads }, (_, head) => {
+        const { columns, weights } = this.#map(layer, head, level);
+        return weights[from * columns + to]!;
+      }),
+    );
+    return {
+      name: `${from} -> ${to}`,
+      unit: "share of attention",
+      description: `Attention from ${from} to ${to}`,
+      notable: "high",
+      values,
+      low: null,
+      high: null,
+      baseline: null,
+      support: null,
+      pair: true,
+    };
   }
 
   #retext({ id, text, text_pair }: Asked & { kind: "text" }): void {

@@ -1,21 +1,19 @@
 import { type Box, paintCell, paintHatch, paintMap } from "./heatmap";
-import type { Scale } from "./ramp";
 
-/** Colours each box by its value, [row][column], `columns` boxes a row; what is undefined is hatched. */
+/** Colours each box by its value, [row][column], `columns` boxes a row; what is undefined is hatched in `colours`. */
 export function paintValues(
   image: ImageData,
   boxes: readonly Box[],
   columns: number,
   values: readonly (readonly (number | null)[])[],
-  scale: Scale | null,
+  colourOf: (value: number) => number,
   colours: Uint32Array,
   pitch: number,
 ): void {
   for (const [i, box] of boxes.entries()) {
     const value = values[Math.floor(i / columns)]?.[i % columns] ?? null;
-    if (scale && value !== null && !Number.isNaN(value)) {
-      paintCell(image, box, colours[Math.round(255 * scale.at(value))]!);
-    } else paintHatch(image, box, colours[8]!, colours[90]!, Math.max(3, pitch));
+    if (value !== null && Number.isFinite(value)) paintCell(image, box, colourOf(value));
+    else paintHatch(image, box, colours[8]!, colours[90]!, Math.max(3, pitch));
   }
 }
 

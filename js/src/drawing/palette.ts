@@ -5,6 +5,9 @@
  */
 const HUES = Array.from({ length: 12 }, (_, i) => (30 + 150 * i) % 360);
 
+/** Of Okabe and Ito (2008), told apart by every eye; the faintest on white comes last. */
+const APART = [0x56b4e9, 0xe69f00, 0x009e73, 0xd55e00, 0x0072b2, 0xcc79a7, 0xf0e442];
+
 export type Rgb = readonly [number, number, number];
 
 /** The colour of a head, sRGB 0 to 255. */
@@ -21,6 +24,19 @@ export function headColor(head: number, dark: boolean): string {
 
 export function css([r, g, b]: Rgb, alpha = 1): string {
   return alpha === 1 ? `rgb(${r} ${g} ${b})` : `rgb(${r} ${g} ${b} / ${alpha})`;
+}
+
+/** The colour of a category, the same on light and dark. */
+export function categoryRgb(index: number): Rgb {
+  const known = APART[index];
+  return known === undefined
+    ? headRgb(index, true)
+    : [known >> 16, (known >> 8) & 255, known & 255];
+}
+
+/** A colour as the 32-bit word of an ImageData: R, G, B, A bytes, as every machine with a browser is little-endian. */
+export function wordOf([r, g, b]: Rgb): number {
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
 /** Black or white, whichever reads better on a colour. */

@@ -1,6 +1,6 @@
 /** Colour ramps and their scales. One hue, lightness even in OKLab: equal steps of value look equal, to every eye. */
 
-import { oklch } from "./palette";
+import { oklch, wordOf } from "./palette";
 
 /** Lightness, chroma and hue (degrees) of the two ends of a ramp. The low end is the ground that it lies on. */
 type Oklch = readonly [lightness: number, chroma: number, hue: number];
@@ -21,9 +21,7 @@ function build(dark: boolean): Uint32Array {
   return Uint32Array.from({ length: 256 }, (_, i) => {
     const t = i / 255;
     const between = (axis: 0 | 1) => low[axis] + t * (high[axis] - low[axis]);
-    const [r, g, b] = oklch(between(0), between(1), high[2]);
-    // ImageData holds R, G, B, A bytes; every machine with a browser is little-endian
-    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    return wordOf(oklch(between(0), between(1), high[2]));
   });
 }
 

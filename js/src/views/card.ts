@@ -1,17 +1,36 @@
-import { computed, effect } from "@preact/signals-core";
-import { decimal } from "../drawing/number";
+import { computed, effect, signal } from "@preact/signals-core";
+import { decimal, tick } from "../drawing/number";
 import type { ScorePayload, View } from "../state";
 import { copyButton, table } from "./copy";
 import { element } from "./element";
-import { headName, knownScores, rankWords, scoreTitle } from "./words";
+import {
+  byRank,
+  headName,
+  knownScores,
+  rankWords,
+  scoreTitle,
+  scoreValue,
+  shortUnit,
+} from "./words";
 
-/** What is known of the selected head: its scores by name, value, unit and rank. A score colours the grid. */
+const FEW = 10;
+
+/**
+ * What is known of the selected head, a line a score: name, value, rank. Those by which it stands out among all heads
+ * come first. A click colours the grid by a score and opens its details.
+ */
 export const cardView: View = (container, store) => {
   const { layer, score, meta } = store.traits;
+  const all = signal(false);
   const title = element("h3", { class: "bl-subtitle" });
-  const maps = element("button", { type: "button", class: "bl-plain" }, "show maps");
+  const plain = (text = "") => element("button", { type: "button", class: "bl-plain" }, text);
+  const maps = plain("show maps");
   maps.addEventListener("click", () => {
     score.value = null;
+  });
+  const more = plain();
+  more.addEventListener("click", () => {
+    all.value = !all.value;
   });
   const head = computed(() => {
     const selected = store.selected.value;
@@ -22,9 +41,10 @@ export const cardView: View = (container, store) => {
     if (at === null) return "";
     const lines = knownScores(store).map((known) => {
       const value = known.values[layer.peek()]?.[at] ?? null;
+      const named = known.categories?.length && value !== null;
       return [
         scoreTitle(known),
-        value === null ? "" : String(value),
+        named ? scoreValue(known, layer.peek(), at) : String(value ?? ""),
         known.unit,
         rankWords(known, layer.peek(), at),
       ];
@@ -35,25 +55,23 @@ export const cardView: View = (container, store) => {
   const scores = element("table", { class: "bl-card-scores" }, body);
   const empty = element("p", { class: "bl-empty" });
   const tools = element("div", { class: "bl-pane-tools" }, maps, copying);
-  container.append(element("div", { class: "bl-pane-header" }, title, tools), empty, scores);
+  container.append(element("div", { class: "bl-pane-header" }, title, tools), empty, scores, more);
 
-  // in place rather than anew: a button that is pressed must keep the focus
   const lines = new Map<string, ReturnType<typeof line>>();
   const line = (name: string) => {
-    const button = element("button", {
-      type: "button",
-      class: "bl-card-score",
-    });
-    button.addEventListener("click", () => {
-      const known = knownScores(store).find((one) => one.name === name) ?? null;
-      score.value = score.peek()?.name === name ? null : known;
-    });
+    const button = element("button", { type: "button", class: "bl-card-score" });
     const value = element("td", { class: "bl-number" });
     const unit = element("td", { class: "bl-soft" });
     const place = element("td", { class: "bl-number bl-soft" });
     const row = element("tr", {}, element("th", { scope: "row" }, button), value, unit, place);
+    row.addEventListener("click", () => {
+      const known = knownScores(store).find((one) => one.name === name) ?? null;
+      score.value = score.peek()?.name === name ? null : known;
+    });
     return { row, button, value, unit, place };
   };
+  const words = element("td", { colspan: 4 });
+  const detail = element("tr", { class: "bl-card-detail bl-soft" }, words);
 
   const stop = effect(() => {
     const at = head.value;
@@ -63,29 +81,44 @@ export const cardView: View = (container, store) => {
     maps.hidden = on === undefined;
     scores.hidden = at === null || known.length === 0;
     copying.hidden = scores.hidden;
+    more.hidden = scores.hidden || known.length <= FEW;
+    more.textContent = all.value ? "fewer" : `all ${known.length} scores`;
+    more.setAttribute("aria-expanded", String(all.value));
     empty.hidden = !scores.hidden;
     empty.textContent = emptyState(at === null, store.kernel.value === "silent");
     if (at === null) return;
-    for (const [name, { row }] of lines) {
-      if (known.some((one) => one.name === name)) continue;
-      row.remove();
-      lines.delete(name);
+    for (const name of lines.keys()) {
+      if (!known.some((one) => one.name === name)) lines.delete(name);
     }
-    for (const one of known) {
-      let parts = lines.get(one.name);
-      if (!parts) {
-        parts = line(one.name);
-        lines.set(one.name, parts);
-        body.append(parts.row);
-      }
-      const { button, value, unit, place } = parts;
+    const rows: HTMLElement[] = [];
+    for (const [i, one] of byRank(known, layer.value, at).entries()) {
+      const parts = lines.get(one.name) ?? line(one.name);
+      lines.set(one.name, parts);
+      const { row, button, value, unit, place } = parts;
+      const chosen = on === one.name;
+      const details = detailsOf(one, layer.value, at);
       button.textContent = scoreTitle(one);
-      button.setAttribute("aria-pressed", String(on === one.name));
-      button.title = one.description;
-      value.textContent = decimal(one.values[layer.value]?.[at] ?? null);
-      unit.textContent = unitWords(one, layer.value, at);
+      button.setAttribute("aria-pressed", String(chosen));
+      button.title = [one.description, ...details].filter(Boolean).join("\n");
+      value.textContent = scoreValue(one, layer.value, at);
+      const named = Boolean(one.categories?.length);
+      value.colSpan = named ? 3 : 1;
+      unit.hidden = place.hidden = named;
+      unit.textContent = shortUnit(one);
       place.textContent = rankWords(one, layer.value, at);
+      if (!all.value && i >= FEW && !chosen && !row.matches(":focus-within")) continue;
+      rows.push(row);
+      if (chosen && details.length > 0) {
+        words.textContent = details.join(" · ");
+        rows.push(detail);
+      }
     }
+    if (rows.length === body.children.length && rows.every((row, i) => row === body.children[i]))
+      return;
+    // what is moved loses the focus
+    const focused = body.querySelector<HTMLElement>(":focus");
+    body.replaceChildren(...rows);
+    focused?.focus({ preventScroll: true });
   });
   return () => {
     stop();
@@ -98,11 +131,15 @@ function emptyState(noHead: boolean, silent: boolean): string {
   return silent ? "Scores come with a running kernel." : "Its scores are on their way.";
 }
 
-/** The unit, and where they are known the value's interval and support. */
-function unitWords(score: ScorePayload, layer: number, head: number): string {
+/** What has no room on a line: a long unit, and where they are known interval, support and baseline. */
+function detailsOf(score: ScorePayload, layer: number, head: number): string[] {
   const at = (values: (number | null)[][] | null) => values?.[layer]?.[head] ?? null;
   const [low, high, support] = [at(score.low), at(score.high), at(score.support)];
-  const interval = low !== null && high !== null ? `${decimal(low)} to ${decimal(high)}` : "";
-  const count = support !== null ? `n = ${support}` : "";
-  return [score.unit, interval, count].filter(Boolean).join(", ");
+  return [
+    shortUnit(score) ? "" : score.unit,
+    low !== null && high !== null ? `95% interval ${decimal(low)} to ${decimal(high)}` : "",
+    // of one text alone there is one observation, which says nothing
+    support !== null && support !== 1 ? `n = ${tick(support)}` : "",
+    score.baseline !== null ? `baseline ${decimal(score.baseline)}` : "",
+  ].filter(Boolean);
 }

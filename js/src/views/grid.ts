@@ -2,14 +2,17 @@ import { batch, computed, effect, signal } from "@preact/signals-core";
 import { paneHeader } from "../app/pane";
 import { cutCorners, paintMaps, paintValues } from "../drawing/cells";
 import { groundOf } from "../drawing/ground";
+import { categoryRgb, css, wordOf } from "../drawing/palette";
 import { linearScale, ramp, weightScale } from "../drawing/ramp";
 import { surface } from "../drawing/surface";
-import type { View } from "../state";
+import type { ScorePayload, View } from "../state";
 import { colourBar } from "./bar";
+import { bestButtons } from "./best";
 import { cardView } from "./card";
 import { copyButton, table } from "./copy";
 import { element, say } from "./element";
-import { headName, knownScores, scoreTitle, scoreWords } from "./words";
+import { shownScore } from "./pair";
+import { byRank, headName, knownScores, scoreTitle, scoreValue, scoreWords } from "./words";
 
 const MAPS = "";
 
@@ -17,6 +20,7 @@ const MAPS = "";
 export const gridView: View = (container, store) => {
   const { layer, heads, score, meta } = store.traits;
   const { dark } = groundOf(container);
+  const { shown: coloured, dispose: unpair } = shownScore(store);
   /** The cell that the pointer or the keyboard rests on. */
   const inspected = signal<{ layer: number; head: number } | null>(null);
 
@@ -30,7 +34,9 @@ export const gridView: View = (container, store) => {
     if (!shown) return "";
     const line = (values: (number | null)[], l: number) => [
       String(l),
-      ...values.map((v) => String(v ?? "")),
+      ...values.map((v, head) =>
+        v !== null && shown.categories?.length ? scoreValue(shown, l, head) : String(v ?? ""),
+      ),
     ];
     const first = [scoreTitle(shown), ...columns.map((_, head) => String(head))];
     return table([first, ...shown.values.map(line)]);
@@ -107,6 +113,9 @@ export const gridView: View = (container, store) => {
     });
   };
 
+  const chooseHead = (layer: number, head: number) =>
+    choose(layer * meta.peek().n_heads + head, false);
+
   const rove = (index: number, focus: boolean) => {
     for (const cell of grid.querySelectorAll('.bl-cell[tabindex="0"]'))
       cell.setAttribute("tabindex", "-1");
@@ -174,7 +183,12 @@ export const gridView: View = (container, store) => {
     const image = context.createImageData(canvas.width, canvas.height);
     const colours = ramp(dark.peek());
     const { score, scale, thumbnails } = picture.peek();
-    if (score) paintValues(image, boxes, columns.length, score.values, scale, colours, edge(5));
+    const colourOf = (value: number) => {
+      if (score?.categories?.length)
+        return score.categories[value] ? wordOf(categoryRgb(hueOf(score, value))) : colours[12]!;
+      return colours[scale ? Math.round(255 * scale.at(value)) : 0]!;
+    };
+    if (score) paintValues(image, boxes, columns.length, score.values, colourOf, colours, edge(5));
     else if (thumbnails) paintMaps(image, boxes, thumbnails, colours);
     context.putImageData(image, 0, 0);
     cutCorners(context, boxes, edge(2));
@@ -183,13 +197,15 @@ export const gridView: View = (container, store) => {
   });
 
   const picture = computed(() => {
-    const shown = score.value;
-    const scale = shown ? linearScale(shown.values.flat()) : weightScale;
+    const shown = coloured.value;
+    const named = shown?.categories?.length;
+    const scale = named ? null : shown ? linearScale(shown.values.flat()) : weightScale;
     return { score: shown, scale, thumbnails: shown ? null : store.grid() };
   });
 
   const stops = [
     painter.dispose,
+    unpair,
     () => grid.replaceChildren(),
     effect(() => {
       shape.value;
@@ -224,7 +240,10 @@ export const gridView: View = (container, store) => {
       const note = score?.description
         ? [element("p", { class: "bl-note" }, score.description)]
         : [];
-      legend.replaceChildren(...(bar ? [bar] : []), ...note);
+      const names = score?.categories?.length ? [kinds(score)] : [];
+      const best = score && !score.categories?.length ? [bestButtons(score, chooseHead)] : [];
+      legend.replaceChildren(...(bar ? [bar] : []), ...best, ...names, ...note);
+      chooser.title = score?.description ?? "";
     }),
     effect(() => {
       const own = score.value;
@@ -241,8 +260,14 @@ export const gridView: View = (container, store) => {
     }),
     effect(() => {
       const at = inspected.value;
-      if (!at) return say(readout, "Click a cell to choose its head, shift-click to add it.");
-      const shown = score.value ? [score.value] : knownScores(store).slice(0, 2);
+      if (!at) {
+        const joins =
+          store.pin.value && "Shift-click a second token to see which heads join the two.";
+        return say(readout, joins || "Click a cell to choose its head, shift-click to add it.");
+      }
+      const shown = coloured.value
+        ? [coloured.value]
+        : byRank(knownScores(store), at.layer, at.head).slice(0, 1);
       const words = shown.map((known) => scoreWords(known, at.layer, at.head));
       say(readout, [headName(at.layer, at.head), ...words].join(" · "));
     }),
@@ -253,6 +278,29 @@ export const gridView: View = (container, store) => {
     container.replaceChildren();
   };
 };
+
+/** Which of the colours a category has: those without a name have none. */
+function hueOf({ categories = [] }: ScorePayload, value: number): number {
+  return categories.slice(0, value).filter(Boolean).length;
+}
+
+/** What the colours of categories mean, and how many heads have each. */
+function kinds(score: ScorePayload): HTMLElement {
+  const values = score.values.flat();
+  const names = (score.categories ?? []).map((name, value) => {
+    const dot = element("i", { class: "bl-dot" });
+    if (name) dot.style.background = css(categoryRgb(hueOf(score, value)));
+    const count = values.filter((one) => one === value).length;
+    return element(
+      "li",
+      {},
+      dot,
+      `${name || "none"} `,
+      element("span", { class: "bl-soft" }, String(count)),
+    );
+  });
+  return element("ul", { class: "bl-kinds" }, ...names);
+}
 
 /** Where a key leads from a cell; null for keys that are not of a grid. */
 export function step(key: string, index: number, columns: number, size: number): number | null {

@@ -1,4 +1,3 @@
-import { decimal } from "../drawing/number";
 import { css, headColor, headRgb } from "../drawing/palette";
 import { element } from "./element";
 
@@ -8,7 +7,7 @@ export interface Ranked {
   heads: readonly { name: string; head: number; weights: ArrayLike<number> }[];
   mean: ArrayLike<number>;
   order: readonly number[];
-  /** Exact values show three decimals; others, which follow the pointer, two. */
+  /** Exact values show three decimals; others, which follow the pointer, two; one more where all are small. */
   exact: boolean;
 }
 
@@ -56,14 +55,18 @@ export class Ranking {
       this.#lines.push(line);
       this.#body.append(line.row);
     }
-    const words = (weight: number) => (ranked.exact ? decimal(weight) : `≈${weight.toFixed(2)}`);
+    const digits = (ranked.exact ? 3 : 2) + Number(full < 0.02);
+    const words = (weight: number) => (ranked.exact ? "" : "≈") + weight.toFixed(digits);
+    const labels = shown.map((item) => ranked.labels[item] ?? "");
     for (const [i, item] of shown.entries()) {
       const parts = heads.map(({ head, weights }) => ({
         width: (100 * weights[item]!) / heads.length / full,
         colour: headColor(head, dark),
       }));
       const numbers = [...own.map(({ weights }) => words(weights[item]!)), words(mean[item]!)];
-      this.#lines[i]!.show(ranked.labels[item] ?? "", item, parts, numbers);
+      const label = labels[i]!;
+      const again = labels.indexOf(label) !== labels.lastIndexOf(label);
+      this.#lines[i]!.show(label, item, again, parts, numbers);
     }
   }
 
@@ -99,11 +102,15 @@ class Line {
   show(
     label: string,
     item: number,
+    again: boolean,
     parts: { width: number; colour: string }[],
     numbers: string[],
   ): void {
     if (this.#label.textContent !== label) this.#label.textContent = label;
     this.#label.title = `${label} (${item})`;
+    // of tokens that read the same each says which it is
+    if (again) this.#label.dataset.at = String(item);
+    else delete this.#label.dataset.at;
     while (this.#bar.childElementCount > parts.length) this.#bar.lastElementChild!.remove();
     while (this.#bar.childElementCount < parts.length) this.#bar.append(element("i"));
     for (const [i, { width, colour }] of parts.entries()) {

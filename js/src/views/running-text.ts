@@ -5,8 +5,8 @@ import { element } from "./element";
 export interface Choosing {
   /** Null when the pointer or the focus has left. */
   onHover(index: number | null): void;
-  /** A token was clicked, or Enter pressed on it; null: Escape. */
-  onPin(index: number | null): void;
+  /** A token was clicked, or Enter pressed on it, with the Shift key (`join`) or without; null: Escape. */
+  onPin(index: number | null, join: boolean): void;
 }
 
 /** A text as it runs, each token a place for a shade. With `choose`, one tab stop whose arrows move. */
@@ -40,14 +40,18 @@ export class RunningText {
       const index = at(event);
       if (index === null) return;
       this.#rove(index, true);
-      onPin(index);
+      onPin(index, event.shiftKey);
+    });
+    this.element.addEventListener("mousedown", (event) => {
+      // Shift-click joins tokens; it must not mark the text between them.
+      if (event.shiftKey) event.preventDefault();
     });
     this.element.addEventListener("keydown", (event) => {
       const index = at(event);
       if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
       const next = this.#next(event.key, index);
-      if (event.key === "Enter" || event.key === " ") onPin(index);
-      else if (event.key === "Escape") onPin(null);
+      if (event.key === "Enter" || event.key === " ") onPin(index, event.shiftKey);
+      else if (event.key === "Escape") onPin(null, false);
       else if (next !== null) this.#rove(next, true);
       else return;
       event.preventDefault();

@@ -49,7 +49,11 @@ export const tokenView: View = (container, store) => {
   };
   const chosen = new RunningText("Text: choose a token", {
     onHover: hover,
-    onPin: (index) => {
+    onPin: (index, join) => {
+      if (join && index !== null) {
+        void store.join({ side: crossed.peek() ? side.peek() : "from", index });
+        return;
+      }
       const again = index !== null && store.pin.peek()?.index === index;
       store.setPin(index === null || again ? null : { side: side.peek(), index });
     },
@@ -151,7 +155,7 @@ export const tokenView: View = (container, store) => {
       const words = place
         ? `“${label}” ${place.side === "from" ? "attends to" : "is attended from"}`
         : "Attention that each token receives";
-      caption.replaceChildren(words, ...headWords(layer.value, heads.value));
+      caption.textContent = caption.title = words + headWords(layer.value, heads.value);
     }),
     effect(() => {
       const known = ranked.value;
@@ -192,13 +196,10 @@ function nameOf(place: Place | null): string {
   return place ? `${place.side} ${place.index}` : "received";
 }
 
-/** ", head 2-0", in parts that do not break within a head's name. */
-function headWords(layer: number, heads: readonly number[]): (string | Node)[] {
-  if (heads.length === 0) return [];
-  if (heads.length > 4) return [`, mean of ${heads.length} heads of layer ${layer}`];
-  const names = heads.flatMap((head, i) => [
-    i > 0 ? ", " : " ",
-    element("span", { class: "bl-nowrap" }, `${layer}-${head}`),
-  ]);
-  return [heads.length > 1 ? ", mean of heads" : ", head", ...names];
+/** ", head 2-0" */
+function headWords(layer: number, heads: readonly number[]): string {
+  if (heads.length === 0) return "";
+  if (heads.length > 4) return `, mean of ${heads.length} heads of layer ${layer}`;
+  const names = heads.map((head) => `${layer}-${head}`).join(", ");
+  return `${heads.length > 1 ? ", mean of heads" : ", head"} ${names}`;
 }

@@ -8,14 +8,14 @@ export function headName(layer: number, head: number): string {
 }
 
 export function scoreTitle(score: ScorePayload): string {
-  return score.title || score.name;
+  return score.title || score.name.replaceAll("_", " ");
 }
 
-/** A score's value for one head with its unit; "undefined" where it has none. */
+/** A score's value for one head: a number, or the name that it stands for; "undefined" where it has none. */
 export function scoreValue(score: ScorePayload, layer: number, head: number): string {
   const value = score.values[layer]?.[head] ?? null;
-  const text = decimal(value);
-  return value === null || !score.unit ? text : `${text} ${score.unit}`;
+  const names = score.categories ?? [];
+  return value === null || names.length === 0 ? decimal(value) : names[value] || "none";
 }
 
 export function rankWords(score: ScorePayload, layer: number, head: number): string {
@@ -23,10 +23,30 @@ export function rankWords(score: ScorePayload, layer: number, head: number): str
   return found ? `${found.place} of ${found.of}` : "";
 }
 
+/** A unit that has room beside a number; others are told elsewhere. */
+export function shortUnit({ unit }: ScorePayload): string {
+  return unit.length > 8 ? "" : unit;
+}
+
+/** Scores by how far ahead a head is; a name that fits it comes first, what says nothing of it last. */
+export function byRank(
+  known: readonly ScorePayload[],
+  layer: number,
+  head: number,
+): ScorePayload[] {
+  const share = (score: ScorePayload) => {
+    const found = rank(score, layer, head);
+    if (found) return found.place / found.of;
+    return score.categories?.[score.values[layer]?.[head] ?? -1] ? 0 : 2;
+  };
+  return [...known].sort((a, b) => share(a) - share(b));
+}
+
 /** "entropy 1.234 nats (3 of 72)" */
 export function scoreWords(score: ScorePayload, layer: number, head: number): string {
   const place = rankWords(score, layer, head);
-  return `${scoreTitle(score)} ${scoreValue(score, layer, head)}${place && ` (${place})`}`;
+  const unit = place && shortUnit(score);
+  return `${scoreTitle(score)} ${scoreValue(score, layer, head)}${unit && ` ${unit}`}${place && ` (${place})`}`;
 }
 
 /** Scores that are here or may now be asked for: after the first lines are on screen, which come first. */

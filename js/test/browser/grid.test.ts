@@ -179,11 +179,123 @@ test("the card shows the selected head's scores, and a click on one colours the 
   await eventually(() =>
     expect(view.find("tbody tr").textContent).toBe("Steps taken9.000steps3 of 11"),
   );
-  view.button("Steps taken").click();
+  const button = view.button("Steps taken");
+  expect(button.title).toBe("Counted by hand\nbaseline 2.000");
+  button.focus();
+  button.click();
   await eventually(() => expect(view.model.saved.score).toEqual(score));
+  expect(button.getAttribute("aria-pressed")).toBe("true");
+  expect(view.find(".bl-card-detail").textContent).toBe("baseline 2.000");
+  expect(document.activeElement).toBe(button);
   view.button("show maps").click();
   await eventually(() => expect(view.model.saved.score).toBe(null));
   await painted(view, "maps");
+});
+
+/** Scores by which head 0-1 comes in at the place that each is named by. */
+function ranked(...places: number[]): ScorePayload[] {
+  return places.map((place) => {
+    const others = Array.from({ length: 11 }, (_, i) => (i < place - 1 ? 2 : 0));
+    const flat = [others[0]!, 1, ...others.slice(1)];
+    const values = [0, 4, 8].map((at) => flat.slice(at, at + 4));
+    const name = `place_${place}`;
+    return { ...score, name, title: "", unit: "share of attention", baseline: null, values };
+  });
+}
+
+test("scores by which the head stands out come first, the others a click away", async () => {
+  const scores = ranked(9, 2, 7, 12, 1, 3, 4, 5, 6, 8, 10, 11);
+  const view = grid({ scores, width: 320, traits: { heads: [1] } });
+  const names = () => view.all(".bl-card-score").map((button) => button.textContent);
+  const first = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((place) => `place ${place}`);
+  await eventually(() => expect(names()).toEqual(first));
+  view.button("all 12 scores").click();
+  expect(names()).toEqual([...first, "place 11", "place 12"]);
+  view.button("place 12").click();
+  view.button("fewer").click();
+  expect(names()).toEqual([...first, "place 12"]);
+});
+
+test("twenty scores stay on one line each, in less than a screen", async () => {
+  const long = { ...score, name: "a_score_with_a_name_that_is_longer_than_the_pane_is_wide" };
+  const scores = [...ranked(...Array.from({ length: 19 }, (_, i) => (i % 11) + 1))];
+  const distinct = scores.map((one, i) => ({ ...one, name: `relation_to_a_head_${i}` }));
+  const view = grid({ scores: [{ ...long, title: "" }, ...distinct], width: 320 });
+  await eventually(() => view.button("all 20 scores").click());
+  const rows = view.all(".bl-card-scores tr");
+  expect(rows).toHaveLength(20);
+  for (const row of rows) expect(row.clientHeight).toBeLessThan(26);
+  expect(view.el.scrollWidth).toBeLessThanOrEqual(320);
+  expect(view.find(".bl-card").clientHeight).toBeLessThan(600);
+});
+
+test("interval, support above one and a long unit are told of the chosen score", async () => {
+  const all = (value: number) => score.values.map((row) => row.map(() => value));
+  const full = { ...score, unit: "share of attention", low: all(0.25), high: all(0.5) };
+  const view = grid({ traits: { score: { ...full, support: all(341) } } });
+  await eventually(() =>
+    expect(view.find(".bl-card-detail").textContent).toBe(
+      "share of attention · 95% interval 0.250 to 0.500 · n = 341 · baseline 2.000",
+    ),
+  );
+});
+
+const behaviour: ScorePayload = {
+  ...score,
+  name: "behaviour",
+  title: "",
+  unit: "",
+  baseline: null,
+  support: [0, 1, 2].map(() => [1, 1, 1, 1]),
+  values: [
+    [0, 1, 2, 3],
+    [1, null, 1, 0],
+    [2, 2, 2, 0],
+  ],
+  categories: ["", "broad", "next", "cls"],
+};
+
+test("names colour the grid in colours of their own, with a legend", async () => {
+  const view = grid({ scores: [behaviour], traits: { score: behaviour, heads: [2] } });
+  await painted(view, "behaviour");
+  expect(view.all(".bl-kinds li").map((one) => one.textContent)).toEqual([
+    "none 3",
+    "broad 3",
+    "next 4",
+    "cls 1",
+  ]);
+  const dots = view.all(".bl-dot").map((dot) => getComputedStyle(dot).backgroundColor);
+  const shades = [1, 2, 3].map((head) => `rgb(${colour(view, 0, head).join(", ")})`);
+  expect(shades).toEqual(dots.slice(1));
+  expect(new Set([...shades, String(colour(view, 0, 0))]).size).toBe(4);
+  expect(view.all(".bl-bar")).toEqual([]);
+});
+
+test("a name is said instead of its number, and has no rank", async () => {
+  const write = vi.spyOn(navigator.clipboard, "writeText").mockResolvedValue();
+  const view = grid({ scores: [behaviour], traits: { score: behaviour, heads: [2] } });
+  await eventually(() => expect(view.find("tbody tr").textContent).toBe("behaviournext"));
+  const readout = () => view.find(".bl-readout").textContent;
+  point(cell(view, 0, 3));
+  expect(readout()).toBe("Head 0-3 · behaviour cls");
+  point(cell(view, 0, 0));
+  expect(readout()).toBe("Head 0-0 · behaviour none");
+  point(cell(view, 1, 1));
+  expect(readout()).toBe("Head 1-1 · behaviour undefined");
+  view.find("[aria-label='Copy the numbers of the grid']").click();
+  view.find("[aria-label='Copy the scores of this head']").click();
+  await eventually(() => expect(write).toHaveBeenCalledTimes(2));
+  const [table, card] = write.mock.calls.map(([text]) => text.split("\n"));
+  expect(table?.slice(1, 3)).toEqual(["0\tnone\tbroad\tnext\tcls", "1\tbroad\t\tbroad\tnone"]);
+  expect(card?.[1]).toBe("behaviour\tnext\t\t");
+  write.mockRestore();
+});
+
+test("a name with underscores is read as words", async () => {
+  const view = grid({ traits: { score: { ...score, name: "word_mates", title: "" } } });
+  await painted(view, "word_mates");
+  expect(view.find("select option:checked").textContent).toBe("word mates");
+  expect(view.find("select").title).toBe("Counted by hand");
 });
 
 test("the numbers of the grid are copied as a table", async () => {
@@ -200,10 +312,10 @@ test("the numbers of the grid are copied as a table", async () => {
 });
 
 test("a text token or name is never markup", async () => {
-  const view = grid({ traits: { score: { ...score, title: "<b>bold</b>" } } });
+  const view = grid({ traits: { score: { ...score, title: "<u>line</u>" } } });
   await painted(view, "steps");
-  expect(view.all(".bl-pane b")).toEqual([]);
-  expect(view.find("select option:checked").textContent).toBe("<b>bold</b>");
+  expect(view.all(".bl-pane u")).toEqual([]);
+  expect(view.find("select option:checked").textContent).toBe("<u>line</u>");
 });
 
 test("a model of 32 layers and 32 heads fits, all numbers readable", async () => {
@@ -229,7 +341,7 @@ test("without a text the grid says so in one sentence", () => {
 test("without a kernel the saved score still colours the grid", async () => {
   const view = grid({ dead: true, traits: { score } });
   await painted(view, "steps");
-  expect(view.find("tbody tr").textContent).toContain("Steps taken0.000");
+  expect(view.find("tbody").textContent).toContain("Steps taken0.000");
 });
 
 for (const background of ["#ffffff", "#16191d"]) {

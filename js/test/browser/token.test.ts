@@ -76,6 +76,40 @@ test("without a token every token shows what it receives", async () => {
   expect(ranks(view)[0]).toEqual(["[CLS]", next]);
 });
 
+test("in a long text tokens that read the same say which they are, small weights have a digit more", async () => {
+  const text = storePair();
+  const n = text.label.length;
+  const label = text.label.map((_, i) => (i % 2 ? "same" : `token ${i}`));
+  const attention = synthetic({ ...text, label });
+  attention.weights.fill(0.004, 0, n * n);
+  const view = token({ attention });
+  await painted(view, "received");
+  const rows = view.all(".bl-ranking tbody th");
+  expect(rows.map((row) => [row.textContent, row.dataset.at])).toEqual([
+    ["token 0", undefined],
+    ["same", "1"],
+    ["token 2", undefined],
+    ["same", "3"],
+    ["token 4", undefined],
+    ["same", "5"],
+    ["token 6", undefined],
+    ["same", "7"],
+  ]);
+  expect(ranks(view)[0]).toEqual(["token 0", "0.0040"]);
+});
+
+test("what is below the caption stays in place while the pointer moves over tokens", async () => {
+  const view = token({ width: 320, traits: { heads: [0, 1, 2, 3] } });
+  await painted(view, "received");
+  const top = () => view.find(".bl-matrix-plot").getBoundingClientRect().top;
+  const before = top();
+  for (const index of [0, 13, 16]) {
+    point(piece(view, index));
+    await eventually(() => expect(pane(view).dataset.painted).toContain(`from ${index}`));
+    expect(top()).toBe(before);
+  }
+});
+
 test("hovering answers from the page and asks the kernel for no map", async () => {
   const view = token({ traits: { token: 13 } });
   await painted(view, "from 13");

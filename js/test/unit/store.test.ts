@@ -259,6 +259,17 @@ test("an error of a map is told once, not asked again and again", async () => {
   stop();
 });
 
+test("why a change was refused is said until the next change", async () => {
+  const { model, store } = open();
+  store.traits.layer.value = 99;
+  await settle();
+  model.fromKernel({ layer: 0 });
+  model.answer({ id: null, ok: false, error: "layer must be from 0 to 2, not 99" });
+  expect(store.page.error.value).toBe("layer must be from 0 to 2, not 99");
+  store.traits.layer.value = 1;
+  expect(store.page.error.value).toBe(null);
+});
+
 test("a store that is disposed leaves nothing on the model", () => {
   const { model, store } = open();
   store.dispose();

@@ -133,6 +133,19 @@ test("a busy model is not asked again for what nobody wants any more", async () 
   expect(await answer).toEqual({ status: "stale" });
 });
 
+test("a trait that the kernel refuses is told in its words", () => {
+  const { channel, say } = line();
+  const told: string[] = [];
+  new Wire(
+    channel as never,
+    () => 1,
+    (error) => told.push(error),
+  );
+  say({ ...ok, id: null, ok: false, error: "layer must be from 0 to 5, not 99", generation: 1 });
+  say({ ...ok, id: "to another page", ok: false, error: "not ours", generation: 1 });
+  expect(told).toEqual(["layer must be from 0 to 5, not 99"]);
+});
+
 test("bytes are read from where they lie in the message", () => {
   const message = Uint8Array.of(9, 9, 9, 1, 2, 3, 4, 9);
   expect(decode("uint8", [2, 2], new DataView(message.buffer, 3, 4))).toEqual(
