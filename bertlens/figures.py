@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLOURS = dict(
     zip(
         BEHAVIOURS,
-        ("#9a9a9a", "#009e73", "#0072b2", "#56b4e9", "#d55e00", "#cc79a7", "#e69f00"),
+        ("#9a9a9a", "#56b4e9", "#e69f00", "#009e73", "#d55e00", "#0072b2", "#cc79a7"),
         strict=True,
     )
 )
@@ -42,8 +42,9 @@ def by_layer(score: HeadScores, ax: Axes | None = None, **style: Any) -> Axes:
     layers = np.arange(score.n_layers)
     at = np.repeat(layers, score.n_heads)
     points = axes.scatter(at, score.values.ravel(), **{"s": 14, "alpha": 0.6, **style})
-    red, green, blue, _ = np.asarray(points.get_facecolor())[0]
-    axes.plot(layers, _means(score), color=(red, green, blue), label=score.name)
+    if not score.categories:
+        red, green, blue, _ = np.asarray(points.get_facecolor())[0]
+        axes.plot(layers, _means(score), color=(red, green, blue), label=score.name)
     if score.baseline is not None:
         axes.axhline(score.baseline, color="0.5", linestyle="--", linewidth=1, label="uniform")
     axes.set_xlabel("Layer")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertlens.attention import Attention
+from bertlens.clustering import HeadDistances, HeadMap
+from bertlens.widgets.head_map import map_of
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, free
 from bertlens.widgets.view import View
+
+if TYPE_CHECKING:
+    from bertlens.scan import Scan
 
 PANES = ("grid", "head", "token", "query-key")
 """Names of the panes, in the order shown."""
@@ -72,6 +77,26 @@ class Explorer(View):
         dimension, the score before the softmax and the weight.
         """
         return View(self.selection, views=["query-key"])
+
+    def head_map(self, heads: HeadMap | Scan | HeadDistances | None = None) -> View:
+        """The heads as points, near where they behave alike, for any cell; in step with it.
+
+        A click on a point chooses the head. The same view shows a score's values by layer.
+
+        Args:
+            heads: a map of heads, or what makes one: a scan with distances. By default the map that
+                is shown already, else that of this text.
+
+        Raises:
+            MissingExtraError: scikit-learn is not installed.
+            SelectionError: the map is of another model's heads.
+            ValueError: the scan counted no distances.
+        """
+        if heads is not None:
+            self.mapped_heads = heads if isinstance(heads, HeadMap) else heads.map()
+        elif self.mapped_heads is None:
+            self.mapped_heads = map_of(self.attention)
+        return View(self.selection, views=["map"])
 
     def close(self) -> None:
         """Close this widget and its siblings, and free the tensors that they look at."""

@@ -23,9 +23,12 @@ from traitlets import (
 )
 
 from bertlens.attention import Attention, checked_index
+from bertlens.clustering import HeadMap
 from bertlens.errors import OutOfReachError
 from bertlens.scores import HeadScores
 from bertlens.widgets.columns import describe
+from bertlens.widgets.head_map import check_map
+from bertlens.widgets.head_map import payload as map_payload
 from bertlens.widgets.norms import drawn
 from bertlens.widgets.score import Choices, check_score, made_scores
 from bertlens.widgets.traits import Heads, Index, OutOfRangeError, SelectionError
@@ -60,6 +63,9 @@ class SelectionTraits(HasTraits):
     generation = Int(0).tag(sync=True)
     meta = Dict().tag(sync=True)
     added_scores = List(Unicode()).tag(sync=True)
+    mapped_heads = AnyValue(None, allow_none=True).tag(
+        sync=True, to_json=lambda heads, owner: map_payload(heads)
+    )
 
     @property
     def home(self) -> Selection:
@@ -114,6 +120,11 @@ class SelectionTraits(HasTraits):
         score = proposal.value
         return None if score is None else check_score(score, self.home.attention)
 
+    @validate("mapped_heads")
+    def _map_fits(self, proposal: Bunch) -> HeadMap | None:
+        heads = proposal.value
+        return None if heads is None else check_map(heads, self.home.attention)
+
     @validate("text", "text_pair")
     def _text_is_run(self, proposal: Bunch) -> str | None:
         first = proposal.trait.name == "text"
@@ -132,7 +143,7 @@ class SelectionTraits(HasTraits):
 SHARED = tuple(SelectionTraits.class_own_traits())
 """Names of the traits that every view shares with its Selection."""
 
-FROM_KERNEL = ("generation", "meta", "added_scores")
+FROM_KERNEL = ("generation", "meta", "added_scores", "mapped_heads")
 """Those of them that a page reads and never sets."""
 
 
@@ -229,6 +240,9 @@ class Selection(SelectionTraits):
             if pair is None:
                 self.segment_filter = "all"
             self.score = score
+            heads: HeadMap | None = self.mapped_heads
+            if heads and heads.labels.shape != (attention.n_layers, attention.n_heads):
+                self.mapped_heads = None
             self.text, self.text_pair = attention.text, pair
 
     @observe("kind")
