@@ -40,10 +40,17 @@ def reach_of(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> Re
     known = _found.setdefault(body, {})
     # Layers may be cut off or exchanged, and adapters added, between two captures.
     modules = hash(tuple(map(id, body.modules())))
-    key = (frozenset(inputs), is_short(body, inputs), modules)
+    key: tuple[Any, ...] = (frozenset(inputs), is_short(body, inputs), modules)
     if key not in known:
-        known[key] = _find(model, body, inputs)
-    return known[key]
+        # A family that chooses its attention by length is judged by the person's own text.
+        known[key] = _find(model, body, inputs if has_two_ways(body) else _small(inputs), inputs)
+    if not known[key].pools:
+        return known[key]
+    # Which layers look at equally many tokens depends on how many there are.
+    sized = (*key, *(getattr(value, "shape", None) for value in inputs.values()))
+    if sized not in known:
+        known[sized] = _find(model, body, inputs, inputs)
+    return known[sized]
 
 
 def forget(body: nn.Module) -> None:
@@ -51,9 +58,9 @@ def forget(body: nn.Module) -> None:
     _found.pop(body, None)
 
 
-def _find(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> Reach:
-    # A family that chooses its attention by length is judged by the person's own text.
-    short = inputs if has_two_ways(body) else _small(inputs)
+def _find(
+    model: nn.Module, body: nn.Module, short: Mapping[str, Any], inputs: Mapping[str, Any]
+) -> Reach:
     with borrowed(unwrapped(model)), random_state_kept():
         try:
             return _calibrated(body, short)

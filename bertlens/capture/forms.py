@@ -149,7 +149,9 @@ def form_of(body: nn.Module, kind: str, found: Tensor) -> str | None:
         named = None
     if named is not None and kind in ("self", "encoder"):
         return named
-    square = kind == "cross" or found.shape[-1] == found.shape[-2]
+    # A kind of several sizes, as pooling models have, may go from few to many tokens.
+    staged = kind[-1].isdigit()
+    square = kind == "cross" or staged or found.shape[-1] == found.shape[-2]
     return "as is" if found.dim() == 4 and square and are_weights(found) else None
 
 

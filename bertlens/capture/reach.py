@@ -64,6 +64,11 @@ class Reach:
         return 2 if kind in self.hooks.values() else 1
 
     @property
+    def pools(self) -> bool:
+        """Whether layers look at different numbers of tokens; their kinds are numbered then."""
+        return any(kind[-1].isdigit() for kind in self.layers)
+
+    @property
     def asks_for_attentions(self) -> bool:
         """Whether the model has to be run with `output_attentions=True`."""
         return bool(self.hooks or self.lists)

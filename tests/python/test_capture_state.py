@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from typing import Any
 
@@ -12,37 +11,10 @@ import torch
 
 import bertlens as bl
 from bertlens import capture
+from tests.python.model_state import differences, state
 from tests.python.tiny import FAMILIES, tiny, tokenizer_for
 
 TEXT = "I went to the store."
-
-
-def state(model: torch.nn.Module) -> dict[str, Any]:
-    return {
-        "implementation": model.config._attn_implementation,  # type: ignore[union-attr]
-        "modes": {name: module.training for name, module in model.named_modules()},
-        "config": copy.deepcopy(model.config.to_dict()),  # type: ignore[union-attr,operator]
-        "hooks": {
-            name: (list(module._forward_hooks), list(module._forward_pre_hooks))
-            for name, module in model.named_modules()
-        },
-        "gradients": {
-            name: (p.requires_grad, None if p.grad is None else p.grad.clone())
-            for name, p in model.named_parameters()
-        },
-        "forwards": [name for name, module in model.named_modules() if "forward" in vars(module)],
-        "grad_enabled": torch.is_grad_enabled(),
-    }
-
-
-def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    for (name, (wanted, gradient)), (_, (now, now_gradient)) in zip(
-        expected.pop("gradients").items(), found.pop("gradients").items(), strict=True
-    ):
-        assert wanted == now, name
-        assert (gradient is None) == (now_gradient is None), name
-        assert gradient is None or torch.equal(gradient, now_gradient), name
-    assert found == expected
 
 
 def used_model(family: str, implementation: str) -> torch.nn.Module:
@@ -74,7 +46,7 @@ def test_a_capture_leaves_the_model_as_it_was(family: str, implementation: str) 
     before = state(model)
     lens(TEXT).weights(0)
     lens(TEXT, exact=True)
-    assert_same(state(model), before)
+    assert differences(before, state(model)) == []
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
@@ -88,7 +60,7 @@ def test_an_interrupted_capture_leaves_the_model_as_it_was(
     before = state(model)
     with pytest.raises(error, match="stop here"):
         capture.stream(model, inputs, interrupted(error))
-    assert_same(state(model), before)
+    assert differences(before, state(model)) == []
     # and the next capture is not disturbed by what was left
     assert lens(TEXT, exact=True).n_layers == 3
 

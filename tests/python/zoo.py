@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +72,9 @@ _SMALL: dict[str, int] = {
     "mamba_d_head": 16,
 }
 
+_LEFT_OUT = ("per_layer_config", "out_features", "out_indices", "stage_names", "pad_token")
+"""Settings that only fit the size they came with; without them the family's defaults hold."""
+
 _OWN: dict[str, dict[str, Any]] = {
     "longt5": {"local_radius": 4, "global_block_size": 4},
     "bigbird_pegasus": {"block_size": 4, "num_random_blocks": 1, "max_position_embeddings": 128},
@@ -85,10 +89,23 @@ _OWN: dict[str, dict[str, Any]] = {
         "feed_forward_size": 48,
     },
     "funnel": {"block_sizes": [1, 1], "block_repeats": [1, 1]},
+    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
+    "bamba": {"attn_layer_indices": [1]},
+    "recurrent_gemma": {"block_types": ["recurrent", "attention"]},
+    "granitemoehybrid": {"layer_types": ["mamba", "attention"]},
+    **{
+        family: {
+            "patch_size": 4,
+            "window_size": 4,
+            "depths": [1, 1],
+            "num_heads": [2, 4],
+            "embed_dim": 16,
+        }
+        for family in ("swin", "swinv2", "donut-swin", "maskformer-swin")
+    },
     "led": {"attention_window": 8, "max_encoder_position_embeddings": 64},
     "canine": {"downsampling_rate": 2, "local_transformer_stride": 8},
-    "nystromformer": {"segment_means_seq_len": 16, "num_landmarks": 4},
-    "openai_privacy_filter": {},
+    "nystromformer": {"segment_means_seq_len": 12, "num_landmarks": 4},
 }
 
 
@@ -96,8 +113,13 @@ _OWN: dict[str, dict[str, Any]] = {
 class Animal:
     """A tiny model of a family, and inputs for it: two texts, the second padded."""
 
-    model: nn.Module
+    model: Any
     inputs: dict[str, Tensor]
+
+    @property
+    def one_text(self) -> dict[str, Tensor]:
+        """The first text alone, which has no padding."""
+        return {name: tensor[:1] for name, tensor in self.inputs.items()}
 
 
 class UntriedError(Exception):
@@ -109,6 +131,7 @@ def config_for(family: str) -> PreTrainedConfig:
     defaults = CONFIG_MAPPING[family]().to_dict()
     small = _shrunk(defaults)
     small.update(_OWN.get(family, {}))
+    small["architectures"] = []
     for name in ("transformers_version", "model_type"):
         small.pop(name, None)
     return CONFIG_MAPPING[family](**small)
@@ -122,8 +145,16 @@ def _shrunk(settings: dict[str, Any]) -> dict[str, Any]:
     for name, value in settings.items():
         if isinstance(value, dict) and "model_type" in value:
             small[name] = _shrunk(value)
+        elif name == "num_key_value_heads" and value == settings.get("num_attention_heads"):
+            small[name] = _SMALL["num_attention_heads"]  # a family without grouped queries
         elif name in _SMALL and isinstance(value, int) and not isinstance(value, bool):
             small[name] = min(value, _SMALL[name]) or value
+        elif name in ("image_size", "patch_size") and isinstance(value, list | tuple):
+            small[name] = [min(v, _SMALL[name]) for v in value]
+        elif name == "rope_parameters" and isinstance(value, dict) and "mrope_section" in value:
+            small[name] = {**value, "mrope_section": [2, 1, 1], "partial_rotary_factor": 1.0}
+        elif name in _LEFT_OUT:
+            continue
         elif name.endswith("_token_id") and isinstance(value, int) and value >= 300:
             small[name] = 3
         elif name.endswith("_token_id") and isinstance(value, list):
@@ -159,7 +190,22 @@ def animal(family: str, *, implementation: str = "sdpa") -> Animal:
         raise UntriedError(f"config: {type(error).__name__}: {error}"[:120]) from error
     _roughen(model)
     model.eval()
-    return Animal(model, inputs_for(model))
+    return Animal(model, _inputs_that_run(model))
+
+
+def _inputs_that_run(model: Any) -> dict[str, Tensor]:
+    """What a forward pass takes, with an image beside the text where one is needed."""
+    first = inputs_for(model)
+    failures = []
+    for inputs in (first, {**first, **_image(model.config)}):
+        try:
+            with torch.no_grad():
+                copy.deepcopy(model)(**inputs)  # BigBird changes itself
+        except Exception as error:
+            failures.append(f"{type(error).__name__}: {error}".split("\n")[0])
+        else:
+            return inputs
+    raise UntriedError(f"inputs: {failures[0]}"[:120])
 
 
 def _roughen(model: nn.Module) -> None:
@@ -178,11 +224,7 @@ def inputs_for(model: Any) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(2)
     main = model.main_input_name
     if main == "pixel_values":
-        size = _first(config, "image_size", 32)
-        height, width = size if isinstance(size, list | tuple) else (size, size)
-        channels = _first(config, "num_channels", 3)
-        pixels = torch.randn(2, channels, height, width, generator=generator)
-        return {"pixel_values": pixels}
+        return _image(config)
     if main == "input_features":
         bins = _first(config, "num_mel_bins", 80)
         length = 2 * _first(config, "max_source_positions", 64)
@@ -197,6 +239,14 @@ def inputs_for(model: Any) -> dict[str, Tensor]:
     if getattr(config, "is_encoder_decoder", False):
         found["decoder_input_ids"] = torch.randint(5, 200, (2, 7), generator=generator)
     return found
+
+
+def _image(config: Any) -> dict[str, Tensor]:
+    size = _first(config, "image_size", 32)
+    height, width = size if isinstance(size, list | tuple) else (size, size)
+    channels = _first(config, "num_channels", 3)
+    generator = torch.Generator().manual_seed(3)
+    return {"pixel_values": torch.randn(2, channels, height, width, generator=generator)}
 
 
 def _first(config: Any, name: str, default: Any) -> Any:

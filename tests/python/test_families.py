@@ -1,0 +1,167 @@
+"""Families of models: the table in docs/families.md is what happens, and forms by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from transformers import MODEL_MAPPING
+
+import bertlens as bl
+from bertlens import capture
+from tests.python import zoo
+from tests.python.families import DOCS, row
+from tests.python.tiny import tokenizer_for
+
+# Those that people look into most, and every family that needs a way of its own.
+NAMED = [
+    *["bert", "roberta", "xlm-roberta", "camembert", "electra", "albert", "distilbert"],
+    *["mobilebert", "modernbert", "eurobert", "gpt2", "llama", "mistral", "qwen2", "qwen3"],
+    *["gemma", "gemma2", "gpt_oss", "gpt_neox", "phi3", "t5", "mt5", "bart", "mbart", "marian"],
+    *["pegasus", "whisper", "vit", "clip", "deberta", "deberta-v2", "mpnet", "rembert"],
+    *["roformer", "megatron-bert", "luke", "canine", "xlm", "flaubert", "gpt_neo", "bloom"],
+    *["falcon", "mpt", "longt5", "big_bird", "bigbird_pegasus", "convbert", "ibert", "xlnet"],
+    *["longformer", "led", "squeezebert", "funnel", "reformer", "fnet", "mamba", "t5gemma2"],
+]
+
+
+def documented() -> dict[str, str]:
+    """Family -> its line in the table."""
+    if not DOCS.is_file():
+        pytest.skip("docs/families.md is not here: it belongs to a checkout")
+    lines = DOCS.read_text("utf-8").splitlines()
+    return {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
+
+
+def in_the_documented_release() -> bool:
+    return f"transformers {transformers.__version__}." in DOCS.read_text("utf-8")
+
+
+def test_every_family_of_transformers_is_in_the_table() -> None:
+    table = documented()
+    if not in_the_documented_release():
+        pytest.skip(f"the table is of another release than {transformers.__version__}")
+    known = {config.model_type for config in MODEL_MAPPING}
+    assert known <= set(table) | {"family"}, sorted(known - set(table))
+
+
+def test_no_family_fails_or_loses_its_state() -> None:
+    for line in documented().values():
+        assert "FAILED" not in line
+        assert "WRONG" not in line
+        assert "CHANGED" not in line
+
+
+@pytest.mark.parametrize("family", NAMED)
+def test_a_family_does_what_the_table_says(family: str) -> None:
+    table = documented()
+    if not in_the_documented_release():
+        pytest.skip(f"the table is of another release than {transformers.__version__}")
+    assert str(row(family)) == table[family]
+
+
+def raw_and_made(family: str) -> tuple[list[torch.Tensor], list[torch.Tensor], int]:
+    """What a family lists as its (encoder's) attention, what is made of it, and how many tokens."""
+    animal = zoo.animal(family)
+    made = capture.store(animal.model, animal.inputs, exact=True)
+    plain = zoo.animal(family, implementation="eager").model
+    with torch.no_grad():
+        outputs: Any = plain(**animal.inputs, output_attentions=True)
+    listed = outputs.get("encoder_attentions") or outputs["attentions"]
+    kind = made.reach.kinds[0]
+    n = animal.inputs["input_ids"].shape[1]
+    return list(listed), [layer.weights() for layer in made.kinds[kind]], n
+
+
+@pytest.mark.parametrize("family", ["longformer", "led"])
+def test_a_band_becomes_a_matrix_with_each_weight_at_its_token(family: str) -> None:
+    for raw, made in zip(*raw_and_made(family)[:2], strict=True):
+        batch, heads, n, width = raw.shape
+        assert made.shape == (batch, heads, n, n)
+        side = width // 2
+        for i in range(n):
+            for j in range(n):
+                offset = j - i
+                wanted = raw[:, :, i, offset + side] if abs(offset) <= side else 0
+                assert (made[:, :, i, j] == wanted).all()
+
+
+def test_blocks_become_a_matrix_with_each_weight_at_its_token() -> None:
+    listed, found, n = raw_and_made("longt5")
+    for raw, made in zip(listed, found, strict=True):
+        length = raw.shape[3]
+        for i in range(n):
+            for j in range(n):
+                # A row's columns are the block before its own, its own and the one after.
+                column = j - (i // length - 1) * length
+                wanted = (
+                    raw[:, i // length, :, i % length, column] if 0 <= column < 3 * length else 0
+                )
+                assert (made[:, :, i, j] == wanted).all()
+
+
+def test_scores_of_squeezebert_are_shown_as_their_softmax() -> None:
+    listed, found, _ = raw_and_made("squeezebert")
+    for raw, made in zip(listed, found, strict=True):
+        assert (raw.sum(-1) - 1).abs().max() > 0.1
+        torch.testing.assert_close(made, raw.softmax(-1))
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        ("longformer", "band"),
+        ("longt5", "neighbouring blocks"),
+        ("squeezebert", "before the softmax"),
+    ],
+)
+def test_what_is_made_of_other_numbers_is_said(family: str, words: str) -> None:
+    animal = zoo.animal(family)
+    (note,) = capture.store(animal.model, animal.inputs).notes
+    assert words in note
+
+
+def test_a_band_too_long_for_a_matrix_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertlens.capture.forms.MOST_DENSE", 10)
+    animal = zoo.animal("longformer")
+    with pytest.raises(bl.BertlensError, match=r"dense matrix of 12 tokens .* at most 10"):
+        capture.store(animal.model, animal.inputs)
+
+
+def test_bigbird_is_read_both_in_full_and_in_blocks() -> None:
+    animal = zoo.animal("big_bird")
+    full = capture.store(animal.model, animal.inputs)
+    ids = torch.randint(5, 200, (1, 50), generator=torch.Generator().manual_seed(0))
+    long = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    blocks = capture.store(animal.model, long, exact=True)
+    assert animal.model.attention_type == "block_sparse"
+    assert full.kinds["self"][0].shape == (12, 12)
+    # 50 tokens are padded to 52, a multiple of the block, and the padding is cut off again.
+    plain = zoo.animal("big_bird", implementation="eager").model
+    with torch.no_grad():
+        listed = plain(**long, output_attentions=True).attentions
+    for layer, raw in zip(blocks.kinds["self"], listed, strict=True):
+        torch.testing.assert_close(layer.weights(), raw[..., :50, :50], atol=1e-6, rtol=0)
+
+
+def test_a_family_of_any_way_is_explored_by_a_lens() -> None:
+    lens = bl.Lens(zoo.animal("deberta").model, tokenizer_for("bert"))
+    attention = lens("I went to the store.")
+    assert (attention.n_layers, attention.n_heads) == (2, 4)
+    assert len(attention.tokens) == attention.weights(0).shape[-1]
+    assert attention.notes == ()
+
+
+def test_pooled_layers_are_kinds_of_their_own_with_numbered_positions() -> None:
+    # CANINE's deep layers look at half of the characters here, the last layer at all of them.
+    lens = bl.Lens(zoo.animal("canine").model, tokenizer_for("bert"))
+    lens("I went to the store.")
+    attention = lens("I went to the store. " * 3)
+    sizes = {kind: len(attention.kind(kind).tokens) for kind in attention.kinds}
+    assert sizes == {"self 0": 8, "self 1": 10, "self 2": 20}
+    deep = attention.kind("self 1")
+    assert (deep.n_layers, deep.weights().shape) == (2, (2, 4, 10, 10))
+    assert [t.label for t in deep.tokens] == [str(i) for i in range(10)]
+    assert "positions are numbered" in deep.notes[-1]
