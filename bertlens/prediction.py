@@ -12,6 +12,10 @@ from torch import Tensor
 from bertlens.encoding import Token
 
 
+MOST_SAID = 12
+"""A tagger's label names so many tokens; `tags` has them all."""
+
+
 @dataclass(frozen=True)
 class Labelled:
     """A label and how probable the model finds it; of a regression the value, and None."""
@@ -90,8 +94,13 @@ def _tags(scores: Tensor, names: Mapping[int, str], tokens: Sequence[Token]) -> 
         None if token.special else Labelled(names.get(int(i), f"label {int(i)}"), float(chance))
         for token, i, chance in zip(tokens, best, chances, strict=True)
     )
-    said = [f"{token.label} {tag.label}" for token, tag in zip(tokens, tags, strict=True) if tag]
-    return Prediction(", ".join(said), None, tags=tags)
+    said = [
+        f"{token.label} {tag.label}"
+        for token, tag in zip(tokens, tags, strict=True)
+        if tag and tag.label != "O"  # outside of any entity
+    ]
+    more = f" and {len(said) - MOST_SAID} more" if len(said) > MOST_SAID else ""
+    return Prediction(", ".join(said[:MOST_SAID]) + more, None, tags=tags)
 
 
 def _answer(

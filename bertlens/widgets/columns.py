@@ -24,6 +24,7 @@ def describe(attention: Attention) -> dict[str, Any]:
         "n_heads": attention.n_heads,
         "kinds": list(attention.kinds),
         "notes": list(attention.notes),
+        "prediction": _predicted(attention),
         "from": token_columns(attention.tokens, attention.words),
         "to": token_columns(attention.to_tokens, attention.to_words_) if crossed else None,
     }
@@ -34,6 +35,18 @@ def _named(attention: Attention) -> str:
     if attention.measure == "weights":
         return attention.model_name
     return f"{attention.model_name}, {attention.measure}".removeprefix(", ")
+
+
+def _predicted(attention: Attention) -> dict[str, Any] | None:
+    """What a fine-tuned model says of the text: its label, how probable, and the other labels."""
+    prediction = attention.prediction
+    if prediction is None:
+        return None
+    return {
+        "label": prediction.label,
+        "probability": prediction.probability,
+        "ranked": [[other.label, other.probability] for other in prediction.ranked[:20]],
+    }
 
 
 def token_columns(tokens: Sequence[Token], words: Sequence[Word]) -> dict[str, Any]:

@@ -205,6 +205,8 @@ class Selection(SelectionTraits):
                 "Make a Lens to type texts."
             )
         made = lens(text, text_pair, truncate=self.truncate)
+        if self.kind in made.kinds:
+            made = made.kind(self.kind)
         derive = self.attention.derive
         return made if derive is None else derive(made)
 

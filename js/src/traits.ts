@@ -23,6 +23,13 @@ export interface TokenColumns {
   words: Words;
 }
 
+/** A label, how probable it is (null for a value), and every label of a classifier, best first. */
+export interface Prediction {
+  label: string;
+  probability: number | null;
+  ranked: [string, number | null][];
+}
+
 export interface Meta {
   model: string;
   dtype: string;
@@ -30,6 +37,8 @@ export interface Meta {
   n_heads: number;
   kinds: string[];
   notes: string[];
+  /** What a fine-tuned model says of the text. */
+  prediction?: Prediction | null;
   from: TokenColumns;
   /** Null where both sides are the same text. */
   to: TokenColumns | null;
@@ -53,6 +62,18 @@ export interface ScorePayload {
   categories?: string[];
 }
 
+/** Heads as points: near where they behave alike. */
+export interface MappedHeads {
+  /** [layer][head] -> x and y, 0 to 1, y upwards. */
+  points: [number, number][][];
+  /** [layer][head] -> an index into `categories`. */
+  labels: number[][];
+  /** What heads do; the first is "" for those where nothing stands out. */
+  categories: string[];
+  /** How many texts the distances were summed over. */
+  texts: number;
+}
+
 /** The synced state of a view, by the names that Python uses. */
 export interface Traits {
   layer: number;
@@ -71,6 +92,7 @@ export interface Traits {
   score: ScorePayload | null;
   /** Names of the scores that the person added to those of the text. */
   added_scores: string[];
+  mapped_heads: MappedHeads | null;
   views: string[];
   editable: boolean;
   generation: number;
@@ -93,6 +115,7 @@ const DEFAULTS: Traits = {
   text_pair: null,
   score: null,
   added_scores: [],
+  mapped_heads: null,
   views: ["grid", "head", "token"],
   editable: true,
   generation: 0,

@@ -77,6 +77,7 @@ def test_torch_compile(how: str) -> None:
         assert model._compiled_call_impl is not None
 
 
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
 def test_lora_adapters_on_and_off_differ() -> None:
     peft = pytest.importorskip("peft")
     config = peft.LoraConfig(r=4, target_modules=["query"], init_lora_weights=False)
@@ -91,6 +92,8 @@ def test_lora_adapters_on_and_off_differ() -> None:
     np.testing.assert_array_equal(lens(TEXT, exact=True).weights(), on)
 
 
+@pytest.mark.filterwarnings("ignore:torch.ao.quantization:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
 def test_dynamic_int8_shows_its_own_weights_and_says_int8() -> None:
     model = tiny("bert")
     quantised = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)

@@ -169,3 +169,42 @@ def test_a_classifier_that_is_an_encoder_decoder_reads_its_text_twice() -> None:
     assert attention.prediction is not None
     expected = float(logits.softmax(-1).max())
     assert attention.prediction.probability == pytest.approx(expected, abs=1e-5)
+
+
+# In the widget
+
+
+def test_the_widget_switches_between_kinds_and_keeps_its_kind_for_another_text() -> None:
+    lens = bl.Lens(model("t5"), byte_bpe())
+    view = lens(SOURCE, TARGET).explore(kind="cross")
+    assert view.meta["kinds"] == ["encoder", "decoder", "cross"]
+    assert view.meta["to"]["label"] == [t.label for t in lens.encode(SOURCE).tokens]
+    assert view.meta["from"]["label"] == [t.label for t in lens.encode_target(TARGET).tokens]
+    view.text = "The dog."
+    assert view.kind == "cross"
+    assert view.meta["to"]["label"] == [t.label for t in lens.encode("The dog.").tokens]
+    view.kind = "encoder"
+    assert view.meta["to"] is None
+    assert view.meta["n_layers"] == 2
+
+
+def test_a_kind_that_a_new_text_lacks_gives_way_to_the_first() -> None:
+    lens = bl.Lens(model("t5"), byte_bpe())
+    view = lens(SOURCE, TARGET).explore(kind="cross")
+    view.text_pair = None
+    assert view.kind == "encoder"
+    assert view.meta["kinds"] == ["encoder"]
+
+
+def test_the_widget_carries_the_prediction() -> None:
+    torch.manual_seed(0)
+    classifier = BartForSequenceClassification(BartConfig(**_BART, num_labels=3)).eval()
+    attention = bl.Lens(classifier, byte_bpe())(SOURCE)
+    carried = attention.explore().meta["prediction"]
+    assert attention.prediction is not None
+    assert carried["label"] == attention.prediction.label
+    assert carried["probability"] == attention.prediction.probability
+    assert [label for label, _ in carried["ranked"]] == [
+        item.label for item in attention.prediction.ranked
+    ]
+    assert bl.Lens(model("bart"), byte_bpe())(SOURCE).explore().meta["prediction"] is None

@@ -7,15 +7,20 @@ const SILENT =
   "No kernel answers: it is busy, or not running. The text and any score are shown as saved; " +
   "lines, maps and numbers need a running kernel.";
 
+function labelled(label: string, probability: number | null): string {
+  return probability === null ? label : `${label} ${(100 * probability).toFixed(1)}%`;
+}
+
 /** The line above the panes: the text, what ran it, and what there is to say. */
 export function mountTop(container: HTMLElement, store: Store): () => void {
   const { traits, page, kernel } = store;
   const texts = element("div", { class: "bl-texts" });
   const model = element("span", { class: "bl-model" });
+  const predicted = element("p", { class: "bl-says bl-prediction" });
   const notes = element("div", { class: "bl-notes" });
   const status = element("p", { class: "bl-says", role: "status" });
   const alert = element("p", { class: "bl-says bl-says-error", role: "alert" });
-  container.append(texts, model, notes, status, alert);
+  container.append(texts, model, predicted, notes, status, alert);
   const stops = [
     textBoxes(texts, store),
     effect(() => {
@@ -23,6 +28,11 @@ export function mountTop(container: HTMLElement, store: Store): () => void {
       const sizes = to ? `${from.label.length} → ${to.label.length}` : from.label.length;
       model.textContent = `${name} · ${n_layers}×${n_heads} · ${sizes} tokens`;
       model.title = `${n_layers} layers of ${n_heads} heads`;
+    }),
+    effect(() => {
+      const found = traits.meta.value.prediction ?? null;
+      say(predicted, found ? `Prediction: ${labelled(found.label, found.probability)}` : "");
+      predicted.title = found?.ranked.map((one) => labelled(...one)).join("\n") ?? "";
     }),
     effect(() => {
       const said = traits.meta.value.notes.map((note) => element("p", { class: "bl-says" }, note));
