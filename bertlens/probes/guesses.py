@@ -89,12 +89,26 @@ def guess(
     errors: Errors = "raise",
     batch_size: int | None = None,
     progress: bool = True,
+    engine: Literal["local", "ray"] = "local",
+    workers: int = 2,
 ) -> Guesses:
     """Run a treebank through the model and note what every head guesses; see `relations`.
 
     Memory: one layer of one batch, and 4 bytes a word and head.
     """
     treebank = as_treebank(treebank)
+    if engine not in ("local", "ray"):
+        raise ValueError(f'engine must be "local" or "ray", not {engine!r}.')
+    if engine == "ray":
+        from bertlens.probes.ray_guesses import guess_by_ray
+
+        options = {
+            "self_attention": self_attention,
+            "long": long,
+            "errors": errors,
+            "batch_size": batch_size,
+        }
+        return guess_by_ray(lens, treebank, options, workers=workers, progress=progress)
     coverage = Coverage()
     encoded = encode_sentences(lens, treebank, coverage, long=long, errors=errors)
     collected = _Collected(treebank, self_attention)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bertlens.probes.encoded import Long
 from bertlens.probes.guesses import guess
@@ -33,6 +33,8 @@ def relations(
     errors: Errors = "raise",
     batch_size: int | None = None,
     progress: bool = True,
+    engine: Literal["local", "ray"] = "local",
+    workers: int = 2,
 ) -> RelationTable:
     """How well each head, taken alone, finds the syntactic head of a word, relation by relation.
 
@@ -54,7 +56,7 @@ def relations(
         long: leave out sentences that the model cannot take ("skip"), "cut" their last words, or
             raise an "error". Words cut off are not scored, nor are words whose heads are cut off.
         errors: "skip" leaves out sentences with a word that gives no token.
-        batch_size, progress: as in `Lens.scan`.
+        batch_size, progress, engine, workers: as in `Lens.scan`.
 
     Raises:
         TypeError: no treebank, or only one of `select` and `evaluate`.
@@ -71,6 +73,8 @@ def relations(
             errors=errors,
             batch_size=batch_size,
             progress=progress,
+            engine=engine,
+            workers=workers,
         )
         if sentences is not None
         else None

@@ -1,0 +1,162 @@
+"""`bertlens probe`: the head that knows each dependency relation of a treebank best."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bertlens.probes import RelationTable
+    from bertlens.probes.treebank import Errors
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `bertlens probe`."""
+    parser.add_argument("treebank", metavar="TREEBANK", help="a file in CoNLL-U (.gz too)")
+    parser.add_argument(
+        "--model", metavar="M", help="a name or folder of a model (default: the packaged MiniLM)"
+    )
+    parser.add_argument(
+        "--evaluate",
+        metavar="FILE",
+        help="choose heads on TREEBANK and report them on this one, so that no number is chosen "
+        "on its own test data",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="where the table goes: .csv, .html or .md (default: TREEBANK's name, -relations.csv)",
+    )
+    parser.add_argument("--relation", metavar="R", nargs="+", help="print only these relations")
+    parser.add_argument("--punctuation", action="store_true", help="count punctuation in 'all'")
+    parser.add_argument(
+        "--merge-subtypes", action="store_true", help="count nsubj:pass as nsubj, and so on"
+    )
+    parser.add_argument("--self-attention", action="store_true", help="let a word be its own guess")
+    parser.add_argument(
+        "--long",
+        choices=("skip", "cut", "error"),
+        default="skip",
+        help="sentences that the model cannot take (default: skip)",
+    )
+    parser.add_argument(
+        "--skip-errors", action="store_true", help="leave out bad sentences instead of stopping"
+    )
+    parser.add_argument("--device", help='where to compute, such as "cuda" (default: cpu)')
+    parser.add_argument("--batch-size", metavar="N", type=int, help="the most sentences at once")
+    parser.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="ray: on several processes"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=2, help="copies of the model that Ray runs"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Probe, print the table and save it; returns the exit status."""
+    from bertlens.errors import BertlensError
+
+    try:
+        return _run(options)
+    except (BertlensError, OSError, ValueError, KeyError) as error:
+        # str() of a KeyError is in quotes.
+        message = error.args[0] if isinstance(error, KeyError) else error
+        print(f"bertlens probe: {message}", file=sys.stderr)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    from bertlens import Lens, probes
+
+    out: Path = options.out or Path(f"{Path(options.treebank).name.split('.')[0]}-relations.csv")
+    if out.suffix not in WRITERS:
+        raise ValueError(f"--out must end in {', '.join(WRITERS)}, not {out.name!r}.")
+    errors: Errors = "skip" if options.skip_errors else "raise"
+    read = [
+        probes.read_conllu(path, errors=errors)
+        for path in (options.treebank, options.evaluate)
+        if path is not None
+    ]
+    for relation in options.relation or ():
+        known = {
+            name.split(":")[0] if options.merge_subtypes else name for name in read[0].relations
+        }
+        if relation not in known | {"all"}:
+            raise KeyError(
+                f"{read[0].name} has no word with relation {relation!r}; it has: "
+                f"{', '.join(sorted(known))}"
+            )
+    lens = Lens.demo() if options.model is None else Lens.from_pretrained(options.model)
+    if options.device:
+        lens.model.to(options.device)
+    held_out = len(read) > 1
+    table = probes.relations(
+        lens,
+        None if held_out else read[0],
+        select=read[0] if held_out else None,
+        evaluate=read[1] if held_out else None,
+        self_attention=options.self_attention,
+        punctuation=options.punctuation,
+        subtypes=not options.merge_subtypes,
+        long=options.long,
+        errors=errors,
+        batch_size=options.batch_size,
+        engine=options.engine,
+        workers=options.workers,
+    )
+    print(as_text(table, options.relation))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(WRITERS[out.suffix](table), "utf-8", newline="")
+    print(f"Wrote {out}")
+    return 130 if table.reported_on.coverage.partial else 0
+
+
+def as_text(table: RelationTable, relations: list[str] | None = None) -> str:
+    """The table for a terminal, with only some relations if so asked, and its notes."""
+    first, *lines = repr(table).splitlines()
+    if relations:
+        lines = [line for line in lines if line.split()[0] in relations]
+    rows = [first.removeprefix("<RelationTable of "), *(line.removesuffix(">") for line in lines)]
+    return "\n".join([*rows, *table.notes])
+
+
+def as_csv(table: RelationTable) -> str:
+    """The table with a row a relation and a column a field."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(table.rows[0]._fields)
+    writer.writerows(table.rows)
+    return text.getvalue()
+
+
+def as_html(table: RelationTable) -> str:
+    """A page that opens without a network."""
+    return (
+        f'<!doctype html><meta charset="utf-8"><title>bertlens probe</title>{table._repr_html_()}'
+    )
+
+
+def as_markdown(table: RelationTable) -> str:
+    """The table for a README; a head better than the offset beyond chance is bold."""
+    head = ("relation", "head", "direction", "accuracy", "best offset", "words")
+    lines = [f"| {' | '.join(head)} |", "|---|---|---|---:|---:|---:|"]
+    for row in table.rows:
+        accuracy = f"{100 * row.accuracy:.1f}"
+        cells = (
+            row.relation.replace("|", "\\|"),
+            f"{row.layer}-{row.head}",
+            row.direction,
+            f"**{accuracy}**" if row.beats_offset else accuracy,
+            f"{100 * row.offset_accuracy:.1f} ({row.offset:+d})",
+            f"{row.support:,}",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *table.notes, ""])
+
+
+WRITERS = {".csv": as_csv, ".html": as_html, ".md": as_markdown}

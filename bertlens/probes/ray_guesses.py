@@ -1,0 +1,140 @@
+"""Guesses on several processes or machines, by Ray Data: each runs whole windows of sentences."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertlens.corpus import Coverage, window_size
+from bertlens.errors import require
+from bertlens.probes.guesses import NOT_RUN, Guesses, guess
+from bertlens.probes.treebank import Sentence, Treebank
+
+if TYPE_CHECKING:
+    from bertlens.lens import Lens
+
+
+def guess_by_ray(
+    lens: Lens,
+    treebank: Treebank,
+    options: dict[str, Any],
+    *,
+    workers: int = 2,
+    progress: bool = True,
+) -> Guesses:
+    """What `guess` finds, by `workers` actors that each hold a copy of the model.
+
+    Ray is started on this machine unless it runs already; what was started is stopped.
+
+    Args:
+        options: of `guess`: self_attention, long, errors, batch_size.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ValueError: fewer workers than one.
+        AnnotationError, TextTooLongError: as `guess` raises.
+    """
+    require("ray", "ray")
+    import ray
+
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, not {workers}.")
+    started = not ray.is_initialized()
+    if started:
+        ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+    coverage = Coverage()
+    picked: NDArray[np.int16] | None = None
+    starts = np.cumsum([0, *(len(sentence) for sentence in treebank)])
+    try:
+        for first, found in _results(lens, treebank, options, workers, progress):
+            coverage = coverage.merged(_moved(found.coverage, first))
+            if not found.coverage.counted:
+                continue
+            if picked is None:
+                shape = (2, int(starts[-1]), *found.picked.shape[2:])
+                picked = np.full(shape, NOT_RUN, np.int16)
+            at = int(starts[first])
+            picked[:, at : at + found.picked.shape[1]] = found.picked
+    except KeyboardInterrupt:
+        coverage.partial = True
+    except ray.exceptions.RayTaskError as error:
+        cause = _cause(error)
+        if isinstance(cause, ray.exceptions.RayError):
+            raise
+        raise cause from None
+    finally:
+        if started:
+            ray.shutdown()
+    if picked is None:
+        picked = np.full((2, int(starts[-1]), 1, 1), NOT_RUN, np.int16)
+    return Guesses(treebank, picked, options["self_attention"], coverage, lens.name)
+
+
+class Guesser:
+    """An actor: a model, and how to guess."""
+
+    def __init__(self, model: Any, tokenizer: Any, name: str, options: dict[str, Any]) -> None:
+        import ray
+
+        from bertlens.lens import Lens
+
+        self._lens = Lens(ray.get(model), ray.get(tokenizer), name=name)
+        self._options = options
+
+    def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
+        """Guess windows; a row holds a window's first sentence's place and its sentences."""
+        results = []
+        for window in rows["sentences"]:
+            sentences: list[Sentence] = pickle.loads(window)
+            results.append(
+                pickle.dumps(guess(self._lens, sentences, progress=False, **self._options))
+            )
+        return {"start": rows["start"], "guesses": np.array(results, dtype=object)}
+
+
+def _results(
+    lens: Lens, treebank: Treebank, options: dict[str, Any], workers: int, progress: bool
+) -> Iterator[tuple[int, Guesses]]:
+    import ray
+    from tqdm.auto import tqdm
+
+    model, tokenizer = ray.put(lens.model), ray.put(lens.tokenizer)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    size = window_size(lens, options["batch_size"])
+    rows = [
+        {"start": start, "sentences": pickle.dumps(list(treebank[start : start + size]))}
+        for start in range(0, len(treebank), size)
+    ]
+    done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+        Guesser,
+        fn_constructor_args=(model, tokenizer, lens.name, options),
+        batch_size=1,
+        concurrency=min(workers, len(rows)),
+        num_cpus=1,
+        num_gpus=1 if lens.device.type == "cuda" else None,
+    )
+    with tqdm(total=len(treebank), unit="sentence", disable=not progress) as bar:
+        for row in done.iter_rows():
+            found: Guesses = pickle.loads(row["guesses"])
+            bar.update(len(found.treebank))
+            yield int(row["start"]), found
+
+
+def _moved(coverage: Coverage, start: int) -> Coverage:
+    """The same, with the places of sentences counted from the treebank's first."""
+    examples = {
+        reason: [start + place for place in places] for reason, places in coverage.examples.items()
+    }
+    return replace(coverage, examples=examples)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What went wrong in an actor, without Ray's wrapping."""
+    inner = getattr(error, "cause", None) or error.__cause__
+    return error if inner is None or inner is error else _cause(inner)
