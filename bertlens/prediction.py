@@ -11,7 +11,6 @@ from torch import Tensor
 
 from bertlens.encoding import Token
 
-
 MOST_SAID = 12
 """A tagger's label names so many tokens; `tags` has them all."""
 

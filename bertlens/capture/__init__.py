@@ -14,6 +14,7 @@ from bertlens.capture.facts import (
 )
 from bertlens.capture.interface import Call
 from bertlens.capture.layers import Layer, Stored, StoredLayer, reach, store, stream
+from bertlens.capture.loading import loaded
 from bertlens.capture.part import part
 from bertlens.capture.projection import Projected
 from bertlens.capture.reach import TIERS, Reach
@@ -37,6 +38,7 @@ __all__ = [
     "decoder_start",
     "device_of",
     "dtype_of",
+    "loaded",
     "model_lock",
     "most_tokens",
     "part",

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from transformers import (
     BertConfig,
+    BertForMaskedLM,
+    BertForSequenceClassification,
     BertModel,
     FNetConfig,
     FNetModel,
+    GPT2Config,
+    GPT2LMHeadModel,
     MambaConfig,
     MambaModel,
+    ViTConfig,
+    ViTImageProcessor,
+    ViTModel,
 )
 
 import bertlens as bl
@@ -161,3 +169,45 @@ def test_the_lens_names_model_and_precision() -> None:
     model = tiny("bert").to(torch.float16)
     lens = bl.Lens(model, tokenizer_for("bert"), name="mine")
     assert repr(lens) == "<Lens mine (BertModel, float16)>"
+
+
+@pytest.mark.parametrize(
+    ("cls", "says"),
+    [
+        (BertForSequenceClassification, "BertForSequenceClassification"),
+        (BertForMaskedLM, "BertModel"),
+        (BertModel, "BertModel"),
+    ],
+)
+def test_a_fine_tuned_model_is_loaded_with_the_head_that_says_something(
+    cls: Any, says: str, tmp_path: Any
+) -> None:
+    config = BertConfig(
+        vocab_size=420,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+    )
+    cls(config).save_pretrained(tmp_path)
+    tokenizer_for("bert").save_pretrained(tmp_path)
+    lens = bl.Lens.from_pretrained(tmp_path)
+    assert type(lens.model).__name__ == says
+    assert (lens("I went.").prediction is not None) == says.endswith("Classification")
+
+
+def test_a_language_model_is_loaded_with_the_head_that_writes(tmp_path: Any) -> None:
+    config = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=420, n_positions=64)
+    GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    tokenizer_for("gpt2").save_pretrained(tmp_path)
+    lens = bl.Lens.from_pretrained(tmp_path)
+    assert len(lens.generate("I went", max_new_tokens=3).tokens) > 3
+
+
+def test_a_model_of_images_is_loaded_with_its_processor(tmp_path: Any) -> None:
+    config = ViTConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, image_size=32)
+    ViTModel(config).save_pretrained(tmp_path)
+    ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(tmp_path)
+    lens = bl.Lens.from_pretrained(tmp_path)
+    image = np.zeros((32, 32, 3), np.uint8)
+    assert len(lens(image).tokens) == 5  # [CLS] and 2 x 2 patches of 16

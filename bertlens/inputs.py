@@ -1,0 +1,161 @@
+"""What a model is given: texts as tokens and tensors, images, sounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bertlens import capture
+from bertlens.batch import padded
+from bertlens.encoding import Encoding, encode, started
+from bertlens.errors import VocabularyError
+
+
+class Inputs:
+    """A model and its tokenizer, as far as it takes to give the model a text; base of Lens."""
+
+    def __init__(self, model: Any, tokenizer: Any = None, *, name: str | None = None) -> None:
+        if not isinstance(model, nn.Module) and isinstance(
+            getattr(model, "model", None), nn.Module
+        ):
+            model, tokenizer = model.model, tokenizer or model.tokenizer  # a pipeline
+        if not isinstance(model, nn.Module):
+            raise TypeError(
+                f"The model must be a loaded transformers model, not {type(model).__name__}. "
+                "To load one by name use Lens.from_pretrained(name)."
+            )
+        if tokenizer is None:
+            tokenizer = getattr(model, "tokenizer", None)
+        self.takes = capture.takes(model)
+        if self.takes == "input_ids":
+            tokenizer = _tokenizer_of(tokenizer)
+        self.model = model
+        self.tokenizer = tokenizer
+        self.name: str = name or getattr(self.config, "name_or_path", "") or type(model).__name__
+        self.lock = capture.model_lock(model)
+        self._check_vocabulary()
+
+    def encode(
+        self,
+        text: str | None = None,
+        text_pair: str | None = None,
+        *,
+        words: Sequence[str] | None = None,
+        words_pair: Sequence[str] | None = None,
+        truncate: bool = False,
+    ) -> Encoding:
+        """Tokenize without running the model; arguments and errors as in a call."""
+        given, limit = self._one_text(text, words), self.max_tokens
+        if text is not None:
+            self._one_text(text_pair or "", None)
+            if words_pair is not None:
+                raise TypeError("words_pair goes with words, text_pair with text.")
+            return encode(
+                self.tokenizer, given, text_pair, limit=self.max_tokens, truncate=truncate
+            )
+        if text_pair is not None:
+            raise TypeError("text_pair goes with text, words_pair with words.")
+        if words_pair is not None:
+            self._one_text(None, words_pair)
+        return encode(self.tokenizer, given, words_pair, limit=limit, truncate=truncate)
+
+    @staticmethod
+    def _one_text(text: object, words: object) -> str | Sequence[str]:
+        """A text or a list of words, whichever was given."""
+        if (text is None) == (words is None):
+            raise TypeError("Give either a text or words=[...].")
+        if words is None:
+            if not isinstance(text, str):
+                raise TypeError(
+                    f"The text must be a string, not {type(text).__name__}. "
+                    "Pre-split words go to words=[...]."
+                )
+            return text
+        if isinstance(words, str) or not isinstance(words, Sequence):
+            raise TypeError("words must be a list of strings, not one string.")
+        return words
+
+    def encode_target(self, target: str | Sequence[str], *, truncate: bool = False) -> Encoding:
+        """What an encoder-decoder reads while it writes `target`: its start, then the target."""
+        if not isinstance(target, str | Sequence):
+            raise TypeError(f"The target must be a string, not {type(target).__name__}.")
+        encoding = encode(
+            self.tokenizer, target, limit=self.max_tokens, truncate=truncate, target=True
+        )
+        return self.encode_again(encoding)
+
+    def encode_again(self, encoding: Encoding) -> Encoding:
+        """What a decoder reads while it writes an encoded text: its start, and the text."""
+        start = capture.decoder_start(self.model, encoding.inputs["input_ids"])
+        return started(encoding, start, str(self.tokenizer.convert_ids_to_tokens(start)))
+
+    def _processed(self, given: Any) -> dict[str, Any]:
+        """An image or a sound as the model takes it."""
+        if self.tokenizer is None:
+            raise TypeError(
+                f"{type(self.model).__name__} takes {self.takes}, not text. Give the Lens an image "
+                "processor or feature extractor, or call it with inputs={...}."
+            )
+        rate = getattr(self.tokenizer, "sampling_rate", None)
+        options = {} if rate is None else {"sampling_rate": rate}
+        return dict(self.tokenizer(given, return_tensors="pt", **options))
+
+    def tensors(
+        self, encodings: Sequence[Encoding], targets: Sequence[Encoding] | None = None
+    ) -> dict[str, Tensor]:
+        """A batch for the model, [batch, tokens] on its device, padded on the right."""
+        pad = getattr(self.tokenizer, "pad_token_id", None)
+        made = padded(encodings, pad=pad, targets=targets)
+        return {name: tensor.to(self.device) for name, tensor in made.items()}
+
+    @property
+    def config(self) -> Any:
+        """The config of the transformers model inside."""
+        return capture.config_of(self.model)
+
+    @property
+    def device(self) -> torch.device:
+        return capture.device_of(self.model)
+
+    @property
+    def dtype(self) -> str:
+        """In which the model computes, such as "float32" or "bfloat16"."""
+        return capture.dtype_of(self.model)
+
+    @property
+    def translates(self) -> bool:
+        """Whether the model is an encoder-decoder: it reads one text and writes another."""
+        return capture.translates(self.model)
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The most tokens the model takes, special tokens included; None if there is no limit."""
+        limit = capture.most_tokens(self.model)
+        if limit is not None:
+            return limit
+        limit = getattr(self.tokenizer, "model_max_length", None)
+        # transformers writes "no limit" as a number of thirty digits.
+        return int(limit) if limit is not None and limit < 1e9 else None
+
+    def _check_vocabulary(self) -> None:
+        size = capture.vocabulary_size(self.model) if self.takes == "input_ids" else None
+        if size is not None and len(self.tokenizer) > size:
+            raise VocabularyError(
+                f"The tokenizer has {len(self.tokenizer)} entries but the model embeds only "
+                f"{size}: they do not belong together. Load both from the same name, "
+                "or resize the model with model.resize_token_embeddings(len(tokenizer))."
+            )
+
+
+def _tokenizer_of(given: Any) -> Any:
+    """The tokenizer itself, or the one inside a processor of several kinds of input."""
+    if not hasattr(given, "convert_ids_to_tokens") and hasattr(given, "tokenizer"):
+        given = given.tokenizer
+    if not callable(given) or not hasattr(given, "convert_ids_to_tokens"):
+        raise TypeError(
+            f"The tokenizer must be a transformers tokenizer, not {type(given).__name__}."
+        )
+    return given
