@@ -204,7 +204,7 @@ class AttentionProbe:
         with torch.no_grad():
             squares = sum(
                 parameter.detach().square().reshape(-1, *fitted.shape).sum(0)
-                for name, parameter in fitted.weights.items()
+                for name, parameter in sorted(fitted.weights.items())
                 if name not in ("start", "end")
             )
         assert isinstance(squares, Tensor)
