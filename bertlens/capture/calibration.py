@@ -66,9 +66,15 @@ def _find(
             return _calibrated(body, short)
         except NoAttentionError:
             raise
-        except (RuntimeError, ValueError, IndexError, TypeError, AssertionError):
-            # Some families take no text this short: judge by the person's own.
+        except (RuntimeError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
+            pass  # some families take no text this short: judge by the person's own
+        try:
             return _calibrated(body, inputs)
+        except (TypeError, AttributeError) as error:
+            raise NoAttentionError(
+                f"{type(body).__name__} does not run on {', '.join(inputs)} alone ({error}). Give "
+                "it all that it needs, as inputs={...}, or make a Lens of the part that you want."
+            ) from error
 
 
 def _small(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -112,9 +112,10 @@ class Stored:
             broken = [i for i, layer in enumerate(layers) if layer.broken]
             if broken:
                 of = "" if len(self.kinds) == 1 else f" of the {kind} attention"
+                later = f", and {len(broken) - 1} after it" if len(broken) > 1 else ""
                 notes.append(
-                    f"Layer {broken[0]}{of} makes numbers that are not numbers (NaN), "
-                    f"as do {len(broken) - 1} later ones. Load the model in float32."
+                    f"Layer {broken[0]}{of} makes numbers that are not numbers (NaN){later}. "
+                    "Load the model in float32."
                 )
         return tuple(note for note in notes if note)
 

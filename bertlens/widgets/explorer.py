@@ -53,7 +53,8 @@ class Explorer(View):
         with selection.hold_trait_notifications():
             for name, value in traits.items():
                 setattr(selection, name, value)
-        can_type = attention.lens is not None
+        lens = attention.lens
+        can_type = lens is not None and lens.takes == "input_ids"
         super().__init__(
             selection, views=PANES, editable=can_type if editable is None else editable
         )

@@ -28,6 +28,7 @@ from transformers import (
 
 import bertlens as bl
 from bertlens import capture
+from tests.python import zoo
 from tests.python.tiny import eager_weights, tiny, tokenizer_for
 
 TEXT = "I went to the store."
@@ -146,8 +147,10 @@ def test_numbers_that_are_none_are_reported_with_their_layer(exact: bool) -> Non
         model.encoder.layer[1].attention.self.query.weight.fill_(float("inf"))
     attention = bl.Lens(model, tokenizer_for("bert"))(TEXT, exact=exact)
     (note,) = attention.notes
-    assert note.startswith("Layer 1 makes numbers that are not numbers (NaN)")
-    assert "float32" in note
+    assert note == (
+        "Layer 1 makes numbers that are not numbers (NaN), and 1 after it. "
+        "Load the model in float32."
+    )
     assert not np.isnan(attention.weights(0)).any()
 
 
@@ -305,6 +308,25 @@ def test_an_images_patches_are_numbered_tokens() -> None:
     np.testing.assert_array_equal(by_hand.weights(), attention.weights())
     assert attention.to_words().weights(0).shape == (4, 17, 17)
     assert attention.scores["entropy"].values.shape == (2, 4)
+
+
+def test_an_image_is_explored_without_a_box_for_text() -> None:
+    config = ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, image_size=32)
+    model = ViTForImageClassification(config).eval()
+    attention = bl.Lens(model)(inputs={"pixel_values": torch.zeros(1, 3, 32, 32)})
+    view = attention.explore()
+    assert not view.editable
+    assert view.meta["from"]["label"] == ["0", "1", "2", "3", "4"]
+
+
+def test_a_model_that_needs_more_than_a_text_says_so() -> None:
+    animal = zoo.animal("clip")
+    lens = bl.Lens(animal.model, tokenizer_for("bert"))
+    with pytest.raises(bl.BertlensError, match=r"CLIPModel does not run on input_ids, .*inputs="):
+        lens("the dog")
+    whole = lens(inputs={name: tensor[:1] for name, tensor in animal.inputs.items()})
+    assert whole.kinds == ("vision", "text")
+    assert whole.kind("text").weights(0).shape == (4, 12, 12)
 
 
 def test_a_sounds_frames_are_numbered_tokens() -> None:
