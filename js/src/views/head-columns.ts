@@ -21,7 +21,8 @@ function shown(label: string): string {
 
 interface Handlers {
   onHover(place: Place | null): void;
-  onPin(place: Place): void;
+  /** With the Shift key (`join`) or without. */
+  onPin(place: Place, join: boolean): void;
   onEscape(): void;
 }
 
@@ -48,9 +49,12 @@ export class Columns {
       on("pointerleave", () => handlers.onHover(null));
       on("focusin", ({ target }) => this.#hover(target));
       on("focusout", () => handlers.onHover(null));
-      on("click", ({ target }) => {
+      on("click", ({ target, shiftKey }) => {
         const place = placeOf(target);
-        if (place) handlers.onPin(place);
+        if (place) handlers.onPin(place, shiftKey);
+      });
+      on("mousedown", (event) => {
+        if (event.shiftKey) event.preventDefault();
       });
       on("keydown", (event) => this.#key(event));
     }
@@ -142,7 +146,8 @@ export class Columns {
     if (next) {
       this.#reach(next);
       next.focus();
-    } else if (event.key === "Enter" || event.key === " ") this.#handlers.onPin(place);
+    } else if (event.key === "Enter" || event.key === " ")
+      this.#handlers.onPin(place, event.shiftKey);
     else if (event.key === "Escape") this.#handlers.onEscape();
     else return;
     event.preventDefault();

@@ -127,8 +127,13 @@ const LEVELS: Option<Level>[] = [
   { value: "word", text: "word" },
 ];
 
+const NORMS: Option<"" | "value">[] = [
+  { value: "", text: "weights" },
+  { value: "value", text: "value norms" },
+];
+
 export function filters(store: Store, stops: Stops): HTMLElement {
-  const { segment_filter, special, level } = store.traits;
+  const { segment_filter, special, level, norm } = store.traits;
   const segments = choice(
     stops,
     "Texts",
@@ -161,7 +166,16 @@ export function filters(store: Store, stops: Stops): HTMLElement {
       level.value = to;
     },
   );
-  return element("div", { class: "bl-controls" }, segments, specials, levels);
+  const norms = menu(
+    stops,
+    "lines",
+    () => NORMS,
+    () => norm.value ?? "",
+    (to) => {
+      norm.value = to || null;
+    },
+  );
+  return element("div", { class: "bl-controls" }, segments, specials, levels, norms);
 }
 
 /** What the picture leaves out, as shares of the weight from 0 to 1; null where not known yet. */

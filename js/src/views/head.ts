@@ -41,7 +41,10 @@ export const headView: View = (container, store) => {
       onHover: (place) => {
         page.hover.value = place;
       },
-      onPin: (place) => store.setPin(same(place, store.pin.peek()) ? null : place),
+      onPin: (place, join) => {
+        if (join) void store.join(place);
+        else store.setPin(same(place, store.pin.peek()) ? null : place);
+      },
       onEscape: () => {
         page.hover.value = null;
         store.setPin(null);
@@ -206,15 +209,14 @@ export const headView: View = (container, store) => {
   };
 
   // What needs all maps waits for the picture: shares of what is left out, and the next layers.
-  let idle: ReturnType<typeof setTimeout> | undefined;
+  let cancelIdle = () => {};
   const afterwards = () => {
-    clearTimeout(idle);
-    idle = setTimeout(() => {
+    cancelIdle();
+    cancelIdle = whenIdle(() => {
       leftOut.value = leftOutOf(store, picture.peek().choice);
       if (page.painted.peek()) store.prefetch();
-    }, 60);
+    });
   };
-
   const reveal = ({ side, index }: Place) => {
     if (!measures) return;
     const y = placement.peek()[side].place[index]! * measures.row;
@@ -278,13 +280,23 @@ export const headView: View = (container, store) => {
   return () => {
     abort.abort();
     for (const stop of stops) stop();
-    clearTimeout(idle);
+    cancelIdle();
     clearTimeout(saying);
     unlook();
     view.dispose();
     container.replaceChildren();
   };
 };
+
+/** Runs `act` when the browser has nothing better to do; returns what calls it off. */
+function whenIdle(act: () => void): () => void {
+  if (!window.requestIdleCallback) {
+    const timer = setTimeout(act, 60);
+    return () => clearTimeout(timer);
+  }
+  const idle = requestIdleCallback(act, { timeout: 600 });
+  return () => cancelIdleCallback(idle);
+}
 
 function leftOutOf(store: Store, choice: Choice): LeftOut {
   const { special } = store.traits;
