@@ -16,8 +16,13 @@ from bertlens.capture.bodies import base_of
 _locks: weakref.WeakKeyDictionary[nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
 _locks_guard = threading.Lock()
 
-_HOOKED = "_output_capturing_hooks_installed"
-"""transformers' own note on a model that its hooks are in place."""
+_CHANGED = (
+    "training",
+    "attention_type",
+    "_compiled_call_impl",
+    "_output_capturing_hooks_installed",
+)
+"""Attributes that a pass may set: among them transformers' note that its hooks are in place."""
 
 
 def model_lock(model: nn.Module) -> threading.RLock:
@@ -51,12 +56,8 @@ def borrowed(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
         configs = attention_configs(model)
         implementations = [(c, c._attn_implementation_internal) for c in configs]
         try:
-            # Not model.eval(): a person's module may override it, and may mix modes on purpose.
             for kept in modules:
-                kept.module.training = False
-                # What torch.compile made of a call knows nothing of hooks and other functions.
-                if kept.compiled is not None:
-                    kept.module._compiled_call_impl = None
+                kept.quieten()
             with torch.set_grad_enabled(gradients):
                 yield
         finally:
@@ -67,36 +68,46 @@ def borrowed(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
 
 
 class _Kept:
-    """What a forward pass may change of a module.
+    """What a forward pass may change of a module, besides the numbers in its buffers.
 
     transformers installs hooks of its own the first time attentions are asked for, and BigBird
     exchanges its attention modules when a text is short.
     """
 
+    __slots__ = ("_children", "_hooks", "_own", "module")
+
     def __init__(self, module: nn.Module) -> None:
         self.module = module
-        self._own = {
-            name: value
-            for name, value in vars(module).items()
-            if value is None or isinstance(value, bool | str)
-        }
-        self.compiled = module._compiled_call_impl
+        own = vars(module)
+        self._own = {name: own[name] for name in _CHANGED if name in own}
         self._hooks = tuple(module._forward_hooks)
-        self._children = dict(module._modules)
+        self._children = tuple(module._modules.items())
+
+    def quieten(self) -> None:
+        """Eval mode, and no call that was compiled.
+
+        Not by `eval()`: a person's module may override it, and may mix modes on purpose. What
+        torch.compile made of a call knows nothing of hooks and other attention functions.
+        """
+        own = vars(self.module)
+        own["training"] = False
+        if own.get("_compiled_call_impl") is not None:
+            own["_compiled_call_impl"] = None
 
     def restore(self) -> None:
-        module = self.module
-        if _HOOKED not in self._own:
-            vars(module).pop(_HOOKED, None)
-        vars(module).update(self._own)
-        if self.compiled is not None:
-            module._compiled_call_impl = self.compiled
-        if tuple(module._forward_hooks) != self._hooks:
-            for number in [n for n in module._forward_hooks if n not in self._hooks]:
-                del module._forward_hooks[number]
-        if module._modules != self._children:
-            module._modules.clear()
-            module._modules.update(self._children)
+        own = vars(self.module)
+        for name in _CHANGED:
+            if name in self._own:
+                own[name] = self._own[name]
+            else:
+                own.pop(name, None)
+        hooks, children = self.module._forward_hooks, self.module._modules
+        if len(hooks) != len(self._hooks):
+            for number in [n for n in hooks if n not in self._hooks]:
+                del hooks[number]
+        if tuple(children.items()) != self._children:
+            children.clear()
+            children.update(self._children)
 
 
 @contextmanager
