@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.corpus import Coverage, window_size
-from bertlens.errors import require
+from bertlens.errors import BertlensError, require
 from bertlens.probes.guesses import NOT_RUN, Guesses, guess
 from bertlens.probes.treebank import Sentence, Treebank
 
@@ -63,11 +63,6 @@ def guess_by_ray(
             picked[:, at : at + found.picked.shape[1]] = found.picked
     except KeyboardInterrupt:
         coverage.partial = True
-    except ray.exceptions.RayTaskError as error:
-        cause = _cause(error)
-        if isinstance(cause, ray.exceptions.RayError):
-            raise
-        raise cause from None
     finally:
         if started:
             ray.shutdown()
@@ -92,9 +87,13 @@ class Guesser:
         results = []
         for window in rows["sentences"]:
             sentences: list[Sentence] = pickle.loads(window)
-            results.append(
-                pickle.dumps(guess(self._lens, sentences, progress=False, **self._options))
-            )
+            made: Guesses | Exception
+            try:
+                made = guess(self._lens, sentences, progress=False, **self._options)
+            except (BertlensError, TypeError, ValueError) as error:
+                # Raised here it would come back wrapped, and logged once for each window.
+                made = error
+            results.append(pickle.dumps(made))
         return {"start": rows["start"], "guesses": np.array(results, dtype=object)}
 
 
@@ -121,7 +120,9 @@ def _results(
     )
     with tqdm(total=len(treebank), unit="sentence", disable=not progress) as bar:
         for row in done.iter_rows():
-            found: Guesses = pickle.loads(row["guesses"])
+            found: Guesses | Exception = pickle.loads(row["guesses"])
+            if isinstance(found, Exception):
+                raise found
             bar.update(len(found.treebank))
             yield int(row["start"]), found
 
@@ -132,9 +133,3 @@ def _moved(coverage: Coverage, start: int) -> Coverage:
         reason: [start + place for place in places] for reason, places in coverage.examples.items()
     }
     return replace(coverage, examples=examples)
-
-
-def _cause(error: BaseException) -> BaseException:
-    """What went wrong in an actor, without Ray's wrapping."""
-    inner = getattr(error, "cause", None) or error.__cause__
-    return error if inner is None or inner is error else _cause(inner)
