@@ -74,12 +74,13 @@ class _Kept:
     exchanges its attention modules when a text is short.
     """
 
-    __slots__ = ("_children", "_hooks", "_own", "module")
+    __slots__ = ("_children", "_hooks", "_names", "_own", "module")
 
     def __init__(self, module: nn.Module) -> None:
         self.module = module
         own = vars(module)
         self._own = {name: own[name] for name in _CHANGED if name in own}
+        self._names = tuple(own)
         self._hooks = tuple(module._forward_hooks)
         self._children = tuple(module._modules.items())
 
@@ -101,6 +102,9 @@ class _Kept:
                 own[name] = self._own[name]
             else:
                 own.pop(name, None)
+        if len(own) != len(self._names):  # some models note a thing in passing
+            for name in [n for n in own if n not in self._names]:
+                del own[name]
         hooks, children = self.module._forward_hooks, self.module._modules
         if len(hooks) != len(self._hooks):
             for number in [n for n in hooks if n not in self._hooks]:

@@ -54,7 +54,7 @@ def keep(explorer: Explorer, name: str) -> None:
 def shows_text(notebook: Notebook, text: str, pair: str | None = None) -> Explorer:
     """The first display, on another text."""
     explorer = Explorer(notebook.output(1))
-    notebook.do(f"view.layer = 0; view.read({text!r}, {pair!r})")
+    notebook.do(f"view.layer = 0; view.text, view.text_pair = {text!r}, {pair!r}")
     explorer.shows(0, [0, 1, 2])
     return explorer
 

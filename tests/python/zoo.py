@@ -13,7 +13,7 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
 FAMILIES: tuple[str, ...] = tuple(sorted(MODEL_MAPPING_NAMES))
 
-MOST_PARAMETERS = 20_000_000
+MOST_PARAMETERS = 100_000_000
 
 _SMALL: dict[str, int] = {
     **dict.fromkeys(
@@ -72,6 +72,8 @@ _SMALL: dict[str, int] = {
     "mamba_d_head": 16,
 }
 
+_THREE_AXES = ("qwen2_vl", "qwen2_5_vl", "glm4v", "glm46v", "glm_", "glmga", "paddleocr")
+
 _LEFT_OUT = ("per_layer_config", "out_features", "out_indices", "stage_names", "pad_token")
 """Settings that only fit the size they came with; without them the family's defaults hold."""
 
@@ -89,6 +91,17 @@ _OWN: dict[str, dict[str, Any]] = {
         "feed_forward_size": 48,
     },
     "funnel": {"block_sizes": [1, 1], "block_repeats": [1, 1]},
+    "gptj": {"rotary_dim": 4},
+    "codegen": {"rotary_dim": 4},
+    "esm": {"vocab_size": 300, "pad_token_id": 1, "mask_token_id": 4},
+    "esmc": {"vocab_size": 300, "pad_token_id": 1, "mask_token_id": 4},
+    "hunyuan_v1_dense": {"head_dim": 8},
+    "hunyuan_v1_moe": {"head_dim": 8},
+    "hunyuan_vl_text": {"head_dim": 8},
+    "ministral": {"head_dim": 8},
+    "nemotron": {"num_key_value_heads": 4},
+    "xmod": {"default_language": "en_XX"},
+    "deepseek_v2": {"num_experts_per_tok": 2, "n_group": 1, "topk_group": 1},
     "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
     "bamba": {"attn_layer_indices": [1]},
     "recurrent_gemma": {"block_types": ["recurrent", "attention"]},
@@ -134,7 +147,18 @@ def config_for(family: str) -> PreTrainedConfig:
     small["architectures"] = []
     for name in ("transformers_version", "model_type"):
         small.pop(name, None)
-    return CONFIG_MAPPING[family](**small)
+    config = CONFIG_MAPPING[family](**small)
+    if family.startswith(_THREE_AXES):
+        _with_three_axes(config)
+    return config
+
+
+def _with_three_axes(config: PreTrainedConfig) -> None:
+    """Rotary positions in time, height and width, which share the half of a head."""
+    for part in (config, *vars(config).values()):
+        rope = getattr(part, "rope_parameters", None) if part is not None else None
+        if isinstance(rope, dict):
+            rope["mrope_section"] = [2, 1, 1]
 
 
 def _shrunk(settings: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +211,7 @@ def animal(family: str, *, implementation: str = "sdpa") -> Animal:
     except UntriedError:
         raise
     except Exception as error:
-        raise UntriedError(f"config: {type(error).__name__}: {error}"[:120]) from error
+        raise UntriedError(f"config: {_first_line(error)}") from error
     _roughen(model)
     model.eval()
     return Animal(model, _inputs_that_run(model))
@@ -197,15 +221,37 @@ def _inputs_that_run(model: Any) -> dict[str, Tensor]:
     """What a forward pass takes, with an image beside the text where one is needed."""
     first = inputs_for(model)
     failures = []
-    for inputs in (first, {**first, **_image(model.config)}):
+    for inputs in (first, {**first, **_image(model.config)}, _frames(first, model), _turned(first)):
         try:
             with torch.no_grad():
                 copy.deepcopy(model)(**inputs)  # BigBird changes itself
         except Exception as error:
-            failures.append(f"{type(error).__name__}: {error}".split("\n")[0])
+            failures.append(_first_line(error))
         else:
             return inputs
-    raise UntriedError(f"inputs: {failures[0]}"[:120])
+    raise UntriedError(f"inputs: {failures[0]}")
+
+
+def _first_line(error: Exception) -> str:
+    said = next((line.strip() for line in str(error).split("\n") if line.strip()), "")
+    return f"{type(error).__name__}: {said}"[:120]
+
+
+def _frames(inputs: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
+    """The picture again and again, as a film."""
+    n = _first(model.config, "num_frames", 8)
+    return {
+        name: value[:, None].repeat(1, n, 1, 1, 1) if name == "pixel_values" else value
+        for name, value in inputs.items()
+    }
+
+
+def _turned(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A sound's features with time first."""
+    return {
+        name: value.transpose(1, 2) if name == "input_features" else value
+        for name, value in inputs.items()
+    }
 
 
 def _roughen(model: nn.Module) -> None:
