@@ -10,7 +10,7 @@ from bertlens.probes.examples import Example
 from bertlens.probes.parsed import from_parsed
 from bertlens.probes.relation_table import RelationTable
 from bertlens.probes.relations import relations
-from bertlens.probes.treebank import Sentence, Treebank, read_conllu
+from bertlens.probes.treebank import Sentence, Treebank, read_conllu, sample_treebank
 from bertlens.probes.vectors import WordVectors, read_vectors
 from bertlens.probes.word_maps import WordMaps, word_maps
 from bertlens.probes.words_classifier import AttentionAndWordsProbe
@@ -36,5 +36,6 @@ __all__ = [
     "read_coreference",
     "read_vectors",
     "relations",
+    "sample_treebank",
     "word_maps",
 ]
