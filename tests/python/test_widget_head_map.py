@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -55,6 +56,21 @@ def test_every_view_of_the_selection_has_the_map(view: Explorer) -> None:
     one = view.head_map(heads)
     assert view.mapped_heads is one.mapped_heads is heads
     assert view.head_map().mapped_heads is heads
+
+
+def test_a_still_picture_has_every_head_and_rings_the_chosen(view: Explorer) -> None:
+    labels = [["cls", "", "", ""], ["<b>", "next", "", ""], [""] * 4]
+    shown = view.head_map(line(labels))
+    view.layer, view.heads = 1, [1]
+    svg = shown.static().svg
+    drawn = ElementTree.fromstring(svg)
+    paths = [path.get("d") for path in drawn.iter("{http://www.w3.org/2000/svg}path")]
+    assert sum(path.count("h0") for path in paths) == 12 + 4  # and four colours named below
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))) == 1
+    texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Head map", "1-1", "[CLS] 1", "<b> 1", "next 1", "none of these 9"} <= set(texts)
+    view.mapped_heads = None
+    assert "No map of heads yet." in shown.static().svg
 
 
 def test_a_scan_with_distances_is_a_map(view: Explorer, lens: bl.Lens) -> None:

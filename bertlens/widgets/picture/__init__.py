@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 
-from bertlens.widgets.picture import grid, head, token
+from bertlens.widgets.picture import grid, head, head_map, token
 from bertlens.widgets.picture.drawing import MUTED, Drawing, text, words
 from bertlens.widgets.picture.scene import Scene
 from bertlens.widgets.selection import Selection
@@ -13,7 +13,11 @@ from bertlens.widgets.selection import Selection
 LIMIT = 44_000
 """Most bytes of the SVG, so that as a data URI it stays below 60 kB."""
 
-PANES: dict[str, Callable[[Scene], Drawing]] = {"grid": grid.draw, "token": token.draw}
+PANES: dict[str, Callable[[Scene], Drawing]] = {
+    "grid": grid.draw,
+    "token": token.draw,
+    "map": head_map.draw,
+}
 """How each pane is drawn; the head view is drawn last, with the bytes that are left."""
 
 MARGIN = 16

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.attention import Attention, Weights
+from bertlens.clustering import HeadMap
 from bertlens.encoding import Token
 from bertlens.scores import HeadScores
 from bertlens.widgets.maps import renormalised, specials
@@ -26,6 +27,7 @@ class Scene:
     Attributes:
         attention: at the level that is shown.
         pin: the pinned item (token or word) and its side, or None.
+        mapped: the map of heads, if there is one.
     """
 
     attention: Attention
@@ -38,6 +40,7 @@ class Scene:
     min_weight: float
     score: HeadScores | None
     score_name: str
+    mapped: HeadMap | None
 
     @classmethod
     def of(cls, selection: Selection) -> Scene:
@@ -62,6 +65,7 @@ class Scene:
             selection.min_weight,
             score,
             "" if sent is None else str(sent["name"]),
+            selection.mapped_heads,
         )
 
     @cached_property
