@@ -20,6 +20,9 @@ from bertlens.scores import HeadScores
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bertlens.lens import Lens
+    from bertlens.widgets.explorer import Explorer
+
 LEVEL = 0.05
 """Beating the baseline means a chance below this of so large a difference by luck."""
 
@@ -85,6 +88,7 @@ class RelationTable(Mapping[str, HeadScores]):
             for guesses in ([chosen_on] if reported_on is None else [chosen_on, reported_on])
         ]
         self._chosen, self.words = judged[0], judged[-1]
+        self._made: dict[tuple[str, Direction | None], HeadScores] = {}
 
     def recount(self, **options: Any) -> RelationTable:
         """The same guesses counted otherwise, without running the model.
@@ -119,6 +123,12 @@ class RelationTable(Mapping[str, HeadScores]):
         self._known(relation)
         if direction is not None and direction not in DIRECTIONS:
             raise ValueError(f"direction must be one of {DIRECTIONS}, not {direction!r}.")
+        key = (relation, direction)
+        if key not in self._made:
+            self._made[key] = self._scores(relation, direction)
+        return self._made[key]
+
+    def _scores(self, relation: str, direction: Direction | None) -> HeadScores:
         correct, support = self._counts(self.words, relation)
         if direction is None:
             # Argmax takes the first of equals: dependent->head.
@@ -187,6 +197,32 @@ class RelationTable(Mapping[str, HeadScores]):
             hit=hit,
             distance=distance,
         )
+
+    def explore(self, lens: Lens, relation: str | None = None, **traits: Any) -> Explorer:
+        """The widget on this table: layer grid, probe view and head view, linked.
+
+        It opens on the relation's best head and first sentence.
+
+        Args:
+            lens: the model that was probed.
+            relation: the relation to begin with; the first common one if none is given.
+            traits: starting values, as of `lens.explore`.
+
+        Raises:
+            SelectionError: another model, or no such relation.
+        """
+        treebank = self.reported_on.treebank
+        view = lens(words=list(treebank[0].words), truncate=True).explore(**traits)
+        view.views = ["grid", "probe", "head"]
+        view.probed = self
+        if relation is not None:
+            view.relation = relation
+        best = self[str(view.relation)].best()
+        view.layer, view.heads = best.layer, [best.head]
+        found = self.examples(str(view.relation), best.layer, best.head)
+        if found:
+            view.example = found[0]
+        return view
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas table with one row a relation, "all" first; columns as in RelationRow.

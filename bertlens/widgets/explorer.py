@@ -11,6 +11,7 @@ from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, free
 from bertlens.widgets.view import View
 
 if TYPE_CHECKING:
+    from bertlens.probes import RelationTable
     from bertlens.scan import Scan
 
 PANES = ("grid", "head", "token", "query-key")
@@ -98,6 +99,28 @@ class Explorer(View):
         elif self.mapped_heads is None:
             self.mapped_heads = map_of(self.attention)
         return View(self.selection, views=["map"])
+
+    def probe_view(
+        self, table: RelationTable | None = None, *, relation: str | None = None
+    ) -> View:
+        """The sentences behind a table of relations, for any cell; in step with this widget.
+
+        For the selected head: every word of the relation, the head that the treebank gives it and
+        the one that this head picks. A click on a sentence opens it in the other views, by words;
+        `view.example` is then that word.
+
+        Args:
+            table: of `bl.probes.relations(lens, treebank)`; by default the one shown already.
+            relation: the relation to begin with, by its name in the table.
+
+        Raises:
+            SelectionError: the table is of another model's heads, or has no such relation.
+        """
+        if table is not None:
+            self.probed = table
+        if relation is not None:
+            self.relation = relation
+        return View(self.selection, views=["probe"])
 
     def close(self) -> None:
         """Close this widget and its siblings, and free the tensors that they look at."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
@@ -13,7 +13,6 @@ from traitlets import (
     Dict,
     Enum,
     Float,
-    HasTraits,
     Instance,
     Int,
     List,
@@ -30,11 +29,12 @@ from bertlens.widgets.columns import describe
 from bertlens.widgets.head_map import check_map
 from bertlens.widgets.head_map import payload as map_payload
 from bertlens.widgets.norms import drawn
+from bertlens.widgets.probe_traits import ProbeSelection, ProbeTraits
 from bertlens.widgets.score import Choices, check_score, made_scores
 from bertlens.widgets.traits import Heads, Index, OutOfRangeError, SelectionError
 
 
-class SelectionTraits(HasTraits):
+class SelectionTraits(ProbeTraits):
     """The traits that a Selection and its views share.
 
     A trait added here is validated, synced with the page and linked between views. Layers, heads
@@ -140,10 +140,10 @@ class SelectionTraits(HasTraits):
         return proposal.value  # type: ignore[no-any-return]
 
 
-SHARED = tuple(SelectionTraits.class_own_traits())
+SHARED = tuple(SelectionTraits.class_traits())
 """Names of the traits that every view shares with its Selection."""
 
-FROM_KERNEL = ("generation", "meta", "added_scores", "mapped_heads")
+FROM_KERNEL = ("generation", "meta", "added_scores", "mapped_heads", "probed", "example")
 """Those of them that a page reads and never sets."""
 
 
@@ -155,7 +155,7 @@ class Linked(Protocol):
     def close(self) -> None: ...
 
 
-class Selection(SelectionTraits):
+class Selection(ProbeSelection, SelectionTraits):
     """What is looked at in one Attention; every view of it is linked to the same Selection.
 
     Args:
@@ -196,15 +196,20 @@ class Selection(SelectionTraits):
         """Whether this is the text at hand."""
         return (text, text_pair) == (self.attention.text, self.attention.text_pair)
 
-    def attend(self, text: str, text_pair: str | None) -> Attention:
-        """The attention of another text, by the same model; raises as `read`."""
+    def attend(
+        self, text: str, text_pair: str | None = None, *, words: Sequence[str] | None = None
+    ) -> Attention:
+        """The attention of another text, or of words, by the same model; raises as `read`."""
         lens = self.attention.lens
         if lens is None:
             raise SelectionError(
                 "This attention was given without a model, so no other text can be run. "
                 "Make a Lens to type texts."
             )
-        made = lens(text, text_pair, truncate=self.truncate)
+        if words is None:
+            made = lens(text, text_pair, truncate=self.truncate)
+        else:
+            made = lens(words=words, truncate=True)
         if self.kind in made.kinds:
             made = made.kind(self.kind)
         derive = self.attention.derive
@@ -245,6 +250,7 @@ class Selection(SelectionTraits):
             heads: HeadMap | None = self.mapped_heads
             if heads and heads.labels.shape != (attention.n_layers, attention.n_heads):
                 self.mapped_heads = None
+            self.keep_probe(attention)
             self.text, self.text_pair = attention.text, pair
 
     @observe("kind")
