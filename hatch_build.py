@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 STATIC = Path("bertlens", "widgets", "static")
-BUNDLE = ("widget.js", "widget.css")
+BUNDLE = ("widget.js", "widget.css", "late.js")
 STAMP = "widget.stamp"
 
 

@@ -42,6 +42,7 @@ def main() -> int:
     figures: list[Figure] = []
     with sync_playwright() as playwright:
         for part in options.only or PARTS:
+            print(f"Measuring: {part}", file=sys.stderr)
             figures += measure(part, playwright, chromium, options.trials, bertviz)
     print(markdown(figures))
     return 0

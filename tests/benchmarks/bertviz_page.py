@@ -73,4 +73,5 @@ def subject(n: int, folder: Path) -> Subject:
         ready="document.querySelector('#vis #attention line')",
         steps={"switch": Step(SWITCH), "hover": Step(HOVER)},
         answers=scripts(folder / "vendor"),
+        repeats=2 if n > 16 else 6,
     )

@@ -38,7 +38,8 @@ WATCH = """
 })()
 """
 STEP = """
-([code, done]) => new Promise((resolve) => {
+([code, done]) => new Promise((resolve, reject) => {
+  setTimeout(() => reject(new Error(`not drawn in two minutes: ${code}`)), 120_000);
   const isDone = new Function(`return ${done}`);
   const start = performance.now();
   (0, eval)(code);

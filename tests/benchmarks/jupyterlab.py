@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, Page
 from tests.benchmarks.chromium import NOTHING, STEP, Step
 from tests.benchmarks.subjects import text_of
 from tests.benchmarks.table import Figure
-from tests.browser.explorer import Explorer
 from tests.browser.jupyter import Lab, Notebook, running_lab
 
 CELLS = (
@@ -27,7 +26,10 @@ CELLS = (
     "view",
     "view.head_view()",
 )
-MENU = "document.querySelectorAll('.bl-pane-head')[0].querySelector('select')"
+MENU = (
+    "[...document.querySelector('.bl-pane-head').querySelectorAll('label')]"
+    ".find((label) => label.firstChild.textContent.trim() === 'layer').querySelector('select')"
+)
 HEADS = ",".join(map(str, range(12)))
 BUDGETS = {128: (80, 50), 512: (200, 60)}
 
@@ -56,17 +58,16 @@ def figures(browser: Browser, trials: int) -> list[Figure]:
 
 
 @contextmanager
-def opened(browser: Browser, lab: Lab, n: int) -> Iterator[tuple[Page, Notebook]]:
-    """A new page and kernel with the explorer on `n` tokens, and its head view in a cell below."""
+def opened(browser: Browser, lab: Lab, n: int, *, sibling: bool) -> Iterator[tuple[Page, Notebook]]:
+    """A new page and kernel with the explorer on `n` tokens; `sibling`: a head view below it."""
     context = browser.new_context(viewport={"width": 1400, "height": 2400})
     page = context.new_page()
-    cells = (CELLS[0].format(text=text_of(n)), *CELLS[1:])
+    cells = (CELLS[0].format(text=text_of(n)), *CELLS[1 : 3 if sibling else 2])
     notebook = Notebook(page, lab, lab.write(f"bench{n}.ipynb", *cells))
     notebook.run_all()
     assert notebook.errors() == []
-    for cell in (1, 2):
-        Explorer(notebook.output(cell)).head_pane.locator("[data-painted]").count()
-    page.wait_for_function(painted(0))
+    for pane in range(2 if sibling else 1):
+        page.wait_for_function(painted(0, pane))
     yield page, notebook
     notebook.close()
     context.close()
@@ -86,7 +87,7 @@ def to_layer(layer: int) -> Step:
 
 def switching(browser: Browser, lab: Lab, n: int) -> tuple[float, float, float]:
     """Milliseconds to paint of a no-op, of layers seen for the first time, and of layers again."""
-    with opened(browser, lab, n) as (page, _):
+    with opened(browser, lab, n, sibling=False) as (page, _):
         settle(page)
         nothing = page.evaluate(STEP, [NOTHING.code, NOTHING.done])["paint"]
         first = []
@@ -110,7 +111,7 @@ def clicking(browser: Browser, lab: Lab) -> tuple[float, float]:
       while (there.dataset.hover !== `from:${index}`) await new Promise(requestAnimationFrame);
       return [start, performance.timeOrigin + performance.now()];
     }"""
-    with opened(browser, lab, 128) as (page, notebook):
+    with opened(browser, lab, 128, sibling=True) as (page, notebook):
         settle(page)
         python, other = [], []
         for index in range(10, 20):

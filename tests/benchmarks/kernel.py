@@ -55,7 +55,7 @@ def import_seconds(trials: int) -> float:
 
 
 def bundle() -> tuple[int, int]:
-    """Bytes of the page's script and style, and the same packed with gzip."""
+    """Bytes of the script and style that every page loads, and the same packed with gzip."""
     static = files("bertlens") / "widgets" / "static"
     parts = [static.joinpath(name).read_bytes() for name in ("widget.js", "widget.css")]
     return sum(map(len, parts)), sum(len(gzip.compress(part)) for part in parts)
