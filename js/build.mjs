@@ -1,22 +1,61 @@
-// Bundles the page into ../bertlens/widgets/static: widget.js (one ES module) and widget.css.
-// `--watch` rebuilds on every change, for hot reload in a notebook.
+// Bundles the page into ../bertlens/widgets/static: widget.js (one ES module), widget.css, and late.js,
+// the panes that the first paint does not need. `--watch` rebuilds on every change, for hot reload.
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { build, context } from "esbuild";
 
 /** @type {import("esbuild").BuildOptions} */
-const options = {
-  entryPoints: { widget: "src/index.ts" },
+const common = {
   outdir: "../bertlens/widgets/static",
   bundle: true,
-  format: "esm",
   target: ["es2022"],
   loader: { ".css": "css" },
   legalComments: "none",
   logLevel: "info",
+  metafile: true,
+};
+
+const source = join(import.meta.dirname, "src");
+const shared = readFileSync(join(source, "core.ts"), "utf8").matchAll(/from "(.+)"/g);
+const names = new Set([...shared].map(([, name]) => name));
+
+/** Imports of what core.ts lists are read from the page's own copy. */
+const fromCore = {
+  name: "from-core",
+  /** @param {import("esbuild").PluginBuild} late */
+  setup(late) {
+    late.onResolve({ filter: /.*/ }, ({ path, importer }) => {
+      const inside = path.startsWith(".") && relative(source, join(dirname(importer), path));
+      const name = inside ? `./${inside}` : path;
+      return names.has(name) ? { path: name, namespace: "core" } : undefined;
+    });
+    late.onLoad({ filter: /.*/, namespace: "core" }, ({ path }) => ({
+      contents: `module.exports = core[${JSON.stringify(path)}]`,
+    }));
+  },
+};
+
+/** @type {import("esbuild").BuildOptions} */
+const page = { ...common, entryPoints: { widget: "src/index.ts" }, format: "esm" };
+/** @type {import("esbuild").BuildOptions} */
+const late = {
+  ...common,
+  entryPoints: { late: "src/late.ts" },
+  format: "iife",
+  globalName: "late",
+  banner: { js: "export default (core) => {" },
+  footer: { js: "return late;\n}" },
+  plugins: [fromCore],
 };
 
 if (process.argv.includes("--watch")) {
-  const watching = await context({ ...options, sourcemap: "inline" });
-  await watching.watch();
+  for (const options of [page, late]) {
+    const watching = await context({ ...options, sourcemap: "inline" });
+    await watching.watch();
+  }
 } else {
-  await build({ ...options, minify: true });
+  const built = await Promise.all([page, late].map((each) => build({ ...each, minify: true })));
+  const [first, second] = built.map(({ metafile }) => Object.keys(metafile.inputs));
+  const twice = second.filter((name) => first.includes(name));
+  if (twice.length) throw new Error(`In both bundles, so to be listed in core.ts: ${twice}`);
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bertlens.widgets.wire import Reply, Request, answers
+
 STATIC = Path(__file__).parent / "static"
 
 
@@ -24,3 +26,15 @@ def source(name: str, folder: Path = STATIC) -> str | Path:
             "`npm ci && npm run build` in js/ (Node.js 20 or newer), or install a released wheel."
         )
     return path if os.environ.get("ANYWIDGET_HMR") == "1" else path.read_text(encoding="utf-8")
+
+
+def late_panes() -> str:
+    """The code of the panes that the first paint does not need."""
+    code = source("late.js")
+    return code.read_text(encoding="utf-8") if isinstance(code, Path) else code
+
+
+@answers("panes", timeless=True)
+def panes(_: Request) -> Reply:
+    """{} -> {code}: the panes that the first paint does not need."""
+    return Reply(content={"code": late_panes()})

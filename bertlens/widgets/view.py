@@ -19,6 +19,12 @@ from bertlens.widgets import bundle, maps, query_key, text, wire  # noqa: F401
 from bertlens.widgets.picture import Picture, picture
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, SelectionTraits
 
+LATE = frozenset({"map", "query-key", "probe"})
+"""Panes whose code is apart from the page's bundle: js/src/late.ts."""
+
+OWN = frozenset({*FROM_KERNEL, "views", "editable", "late"})
+"""Traits that the page reads and never sets."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -41,6 +47,7 @@ class View(SelectionTraits, anywidget.AnyWidget):
 
     views = List(Unicode()).tag(sync=True)
     editable = Bool(False).tag(sync=True)
+    late = Unicode().tag(sync=True)
 
     def __init__(
         self, selection: Selection, *, views: Sequence[str], editable: bool = False
@@ -48,7 +55,9 @@ class View(SelectionTraits, anywidget.AnyWidget):
         self.selection = selection
         self._sync = threading.RLock()
         shared = {name: getattr(selection, name) for name in SHARED}
-        super().__init__(views=list(views), editable=editable, **shared)
+        # A saved notebook must show such a pane without asking a kernel for its code.
+        late = bundle.late_panes() if LATE.issuperset(views) else ""
+        super().__init__(views=list(views), editable=editable, late=late, **shared)
         self.on_msg(self._answer)
         self.observe(self._lead, names=SHARED)
         selection.observe(self._follow, names=SHARED)
@@ -124,7 +133,7 @@ class View(SelectionTraits, anywidget.AnyWidget):
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Take traits from the page; what is not valid is put right on the page, and said."""
-        taken = {k: v for k, v in sync_data.items() if k not in (*FROM_KERNEL, "views", "editable")}
+        taken = {k: v for k, v in sync_data.items() if k not in OWN}
         try:
             with self.selection.together():
                 super().set_state(taken)

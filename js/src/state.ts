@@ -224,6 +224,13 @@ export class Store {
     if (answer.status === "ok") this.traits.score.value = answer.content.score as ScorePayload;
   }
 
+  /** The code of the panes that are built apart; null when the kernel is silent. */
+  async latePanes(): Promise<string | null> {
+    const answer = await this.#wire.request({ kind: "panes" });
+    if (answer.status === "error") throw answer.error;
+    return answer.status === "ok" ? (answer.content.code as string) : null;
+  }
+
   /** Pins an item (of the current level), or nothing. */
   setPin(place: Place | null): void {
     const { meta, level, token, side } = this.traits;
@@ -238,25 +245,31 @@ export class Store {
   }
 
   /** Runs the model on another text; of several, the last typed wins. */
-  async run(text: string, pair: string | null): Promise<void> {
+  run(text: string, pair: string | null): Promise<void> {
+    return this.#work({ kind: "text", text, text_pair: pair });
+  }
+
+  /** Runs the model on an example's sentence, and turns every view to it. */
+  open(sentence: number, dependent: number): Promise<void> {
+    return this.#work({ kind: "open", sentence, dependent });
+  }
+
+  async #work(query: Query): Promise<void> {
     const run = ++this.#run;
     const { busy, error, notice } = this.page;
     batch(() => {
       busy.value = true;
       error.value = null;
     });
-    const answer = await this.#wire.request(
-      { kind: "text", text, text_pair: pair },
-      {
-        patience: 15_000,
-        limit: Number.POSITIVE_INFINITY,
-        onBusy: (words) => {
-          if (run !== this.#run) return false;
-          notice.value = words;
-          return true;
-        },
+    const answer = await this.#wire.request(query, {
+      patience: 15_000,
+      limit: Number.POSITIVE_INFINITY,
+      onBusy: (words) => {
+        if (run !== this.#run) return false;
+        notice.value = words;
+        return true;
       },
-    );
+    });
     if (run !== this.#run) return;
     batch(() => {
       busy.value = false;

@@ -75,6 +75,24 @@ export interface MappedHeads {
 }
 
 /** The synced state of a view, by the names that Python uses. */
+/** A table of relations: the treebank it was counted on, and its rows. */
+export interface Probed {
+  treebank: string;
+  relations: { name: string; support: number }[];
+  /** Whether heads were chosen on another treebank than this. */
+  held_out: boolean;
+}
+
+/** A word of a treebank, its syntactic head and the one a head picks; words are numbered from 1. */
+export interface Example {
+  sentence: number;
+  words: string[];
+  dependent: number;
+  head: number;
+  guess: number;
+  relation: string;
+}
+
 export interface Traits {
   layer: number;
   heads: number[];
@@ -93,7 +111,14 @@ export interface Traits {
   /** Names of the scores that the person added to those of the text. */
   added_scores: string[];
   mapped_heads: MappedHeads | null;
+  probed: Probed | null;
+  /** The relation of `probed` that is shown. */
+  relation: string | null;
+  /** The word of the treebank whose sentence is open, as the selected head guesses it. */
+  example: Example | null;
   views: string[];
+  /** The code of the late panes, where the view shows no others; else "". */
+  late: string;
   editable: boolean;
   generation: number;
   meta: Meta;
@@ -116,7 +141,11 @@ const DEFAULTS: Traits = {
   score: null,
   added_scores: [],
   mapped_heads: null,
+  probed: null,
+  relation: null,
+  example: null,
   views: ["grid", "head", "token"],
+  late: "",
   editable: true,
   generation: 0,
   meta: {

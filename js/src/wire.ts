@@ -19,6 +19,18 @@ export type Query =
   | { kind: "scores" }
   | { kind: "inside"; layer: number; head: number; index: number; side: string }
   | { kind: "between"; from: number; to: number; level: string; keep?: true }
+  | { kind: "nearest"; layer: number; head: number }
+  | { kind: "panes" }
+  | {
+      kind: "examples";
+      relation: string;
+      layer: number;
+      head: number;
+      hit: "hit" | "miss" | "both";
+      distance: number | null;
+      start: number;
+    }
+  | { kind: "open"; sentence: number; dependent: number }
   | { kind: "text"; text: string; text_pair: string | null };
 
 /** The head of a reply; whatever else a kind of request returns (`scores`) rides along. */
@@ -111,8 +123,9 @@ export class Wire {
 
   #send(query: Query, options: RequestOptions, resolve: (answer: Answer) => void): void {
     const id = `${this.#prefix}-${this.#count++}`;
-    // A text is not about the text on the page: it never goes stale.
-    const generation = query.kind === "text" ? Number.NaN : this.#generation();
+    // Another text, or the code of panes, is not about the text on the page: it never goes stale.
+    const timeless = ["text", "panes", "open"].includes(query.kind);
+    const generation = timeless ? Number.NaN : this.#generation();
     const waiting = this.#after(options.patience ?? PATIENCE, () => {
       this.silent.value = true;
     });

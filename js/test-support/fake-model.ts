@@ -1,4 +1,4 @@
-import type { Meta, ScorePayload, Traits } from "../src/state";
+import type { Example, Meta, ScorePayload, Traits } from "../src/state";
 import type { Query, ReplyContent } from "../src/wire";
 import type { Attention } from "./attention";
 import { insideReply } from "./inside";
@@ -17,8 +17,15 @@ export interface FakeOptions {
   scores?: ScorePayload[];
   /** What a family says that keeps its queries and keys to itself. */
   refusal?: string;
+  /** The heads nearest to one, with their distances. */
+  nearest?: (layer: number, head: number) => [number, number, number][];
   /** Later tokens are hidden in the scores of `inside`. */
   causal?: boolean;
+  /** Words of a relation, before the filters; and what opening one of them does. */
+  examples?: (relation: string, layer: number, head: number) => Example[];
+  opened?: (sentence: number, dependent: number) => Partial<Traits>;
+  /** The code of the panes that the page asks for when it wants one. */
+  panes?: string;
   traits?: Partial<Traits>;
 }
 
@@ -62,7 +69,12 @@ export class FakeModel {
       text_pair: "At the store, I bought fresh strawberries.",
       score: null,
       added_scores: [],
+      mapped_heads: null,
+      probed: null,
+      relation: null,
+      example: null,
       views: ["grid", "head", "token"],
+      late: "",
       editable: true,
       generation: 1,
       meta: metaOf(attention),
@@ -160,8 +172,19 @@ export class FakeModel {
       });
     } else if (query.kind === "inside") {
       this.#inside(query);
+    } else if (query.kind === "nearest") {
+      this.answer({ id, nearest: this.#options.nearest?.(query.layer, query.head) ?? [] });
     } else if (query.kind === "between") {
       this.answer({ id, score: this.#pair(query) });
+    } else if (query.kind === "examples") {
+      this.#examples(query);
+    } else if (query.kind === "open") {
+      const generation = (this.#state.generation as number) + 1;
+      const opened = this.#options.opened?.(query.sentence, query.dependent);
+      this.fromKernel({ ...opened, generation });
+      this.answer({ id });
+    } else if (query.kind === "panes") {
+      this.answer({ id, code: this.#options.panes ?? "" });
     } else {
       this.#retext(query);
     }
@@ -180,6 +203,27 @@ export class FakeModel {
     const masked = this.#options.causal ? (token: number) => token > index : null;
     const { data, shape, content } = insideReply(index, side, own, masked);
     this.answer({ id, dtype: "float32", shape, ...content }, data);
+  }
+
+  #examples({ id, relation, layer, head, hit, distance, start }: Asked & { kind: "examples" }) {
+    const every = this.#options.examples?.(relation, layer, head) ?? [];
+    const right = (one: Example) => one.guess === one.head;
+    const far = (one: Example) => one.head - one.dependent;
+    const kept = every.filter(
+      (one) =>
+        (hit === "both" || right(one) === (hit === "hit")) &&
+        (distance === null || far(one) === distance),
+    );
+    const distances = [...new Set(every.map(far))].sort((a, b) => a - b);
+    this.answer({
+      id,
+      examples: kept.slice(start, start + 50),
+      total: kept.length,
+      right: every.filter(right).length,
+      support: every.length,
+      distances: distances.map((d) => [d, every.filter((one) => far(one) === d).length]),
+      direction: "dependent->head",
+    });
   }
 
   #pair({ from, to, level }: Asked & { kind: "between" }): ScorePayload {

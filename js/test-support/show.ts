@@ -2,9 +2,14 @@ import "../src/styles/index.css";
 import axe from "axe-core";
 import { expect, vi } from "vitest";
 import { mountFrame } from "../src/app/frame";
+import { panes as late } from "../src/late";
 import { Store } from "../src/state";
+import { panes } from "../src/views/registry";
 import { type Attention, storePair, synthetic } from "./attention";
 import { FakeModel, type FakeOptions } from "./fake-model";
+
+// As once their code has arrived.
+panes.value = { ...panes.value, ...late };
 
 export interface Shown {
   model: FakeModel;

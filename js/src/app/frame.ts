@@ -1,5 +1,6 @@
-import { effect, untracked } from "@preact/signals-core";
+import { computed, effect, untracked } from "@preact/signals-core";
 import { headVariables, watchGround } from "../drawing/ground";
+import { fetchLatePanes } from "../fetching";
 import type { Store } from "../state";
 import { panes } from "../views/registry";
 import { mountTop } from "./top";
@@ -54,21 +55,27 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
     mounted = [];
     row.replaceChildren();
   };
+  const mount = (name: string) => {
+    const section = document.createElement("section");
+    section.className = `bl-pane bl-pane-${name}`;
+    row.append(section);
+    const pane = computed(() => panes.value[name]);
+    return effect(() => {
+      section.hidden = !pane.value;
+      if (!pane.value) return;
+      const { label, view } = pane.value;
+      section.setAttribute("aria-label", label);
+      return untracked(() => view(section, store));
+    });
+  };
   disposers.push(
     effect(() => {
       const names = views.value;
       unmount();
-      for (const name of names) {
-        const pane = panes[name];
-        if (!pane) continue;
-        const section = document.createElement("section");
-        section.className = `bl-pane bl-pane-${name}`;
-        section.setAttribute("aria-label", pane.label);
-        row.append(section);
-        mounted.push(untracked(() => pane.view(section, store)));
-      }
+      mounted = untracked(() => names.map(mount));
     }),
     unmount,
+    fetchLatePanes(store),
   );
 
   // Hosts render into detached elements and move them about: colours are known once it is on the page.

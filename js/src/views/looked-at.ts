@@ -1,6 +1,7 @@
-import { computed, effect, type ReadonlySignal, signal } from "@preact/signals-core";
+import { computed, type ReadonlySignal } from "@preact/signals-core";
 import type { Place, Store } from "../state";
 import { itemWeights, meanWeights, remaining } from "../weights";
+import { restedHover } from "./rested";
 
 /** The weights of what is looked at now, for the heads that are on. */
 export interface LookedAt {
@@ -11,9 +12,6 @@ export interface LookedAt {
   exact: boolean;
 }
 
-/** Milliseconds that the pointer rests before exact numbers are asked for. */
-const REST = 150;
-
 /**
  * Follows the pointer at once from maps that are on the page, and asks for exact weights of what is pinned, of what
  * the pointer rests on, and of what all items receive. Null while nothing is known.
@@ -23,17 +21,7 @@ export function followLook(store: Store): {
   dispose: () => void;
 } {
   const { layer, heads, special } = store.traits;
-  const rested = signal<Place | null>(null);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const stop = effect(() => {
-    const at = store.page.hover.value;
-    clearTimeout(timer);
-    if (!at) rested.value = null;
-    else
-      timer = setTimeout(() => {
-        rested.value = at;
-      }, REST);
-  });
+  const { rested, dispose } = restedHover(store);
 
   const left = new WeakMap<Uint8Array, Float32Array>();
   const fromMap = (head: number, place: Place): Float32Array | null => {
@@ -76,11 +64,5 @@ export function followLook(store: Store): {
       exact: row !== null,
     };
   });
-  return {
-    looked,
-    dispose() {
-      stop();
-      clearTimeout(timer);
-    },
-  };
+  return { looked, dispose };
 }

@@ -1,16 +1,20 @@
+import { signal } from "@preact/signals-core";
 import type { View } from "../state";
 import { gridView } from "./grid";
 import { headView } from "./head";
 import { tokenView } from "./token";
 
-/** What a pane is called and how it is made. A new view is a new file and a line here. */
+/** What a pane is called and how it is made. */
 export interface Pane {
   label: string;
   view: View;
 }
 
-export const panes: Readonly<Record<string, Pane>> = {
+export type Panes = Readonly<Record<string, Pane>>;
+
+/** The panes at hand: those of the first paint, and what `late.ts` adds once it is here. */
+export const panes = signal<Panes>({
   grid: { label: "Layers by heads", view: gridView },
   head: { label: "Head view", view: headView },
   token: { label: "Token", view: tokenView },
-};
+});
