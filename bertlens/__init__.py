@@ -37,7 +37,7 @@ _HOMES = {
     "head_view": "bertlens.views",
     "model_view": "bertlens.views",
 }
-_MODULES = {"clustering", "importance", "patterns", "probes", "surface"}
+_MODULES = {"find_heads", "clustering", "importance", "patterns", "probes", "surface"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+import bertlens as bl
 from bertlens.capture import Call
 from bertlens.capture.projection import Follower
 from bertlens.errors import OutOfReachError
@@ -134,3 +135,17 @@ def test_a_module_that_is_no_projection_is_not_taken_for_one() -> None:
         norm(value[0])
     with pytest.raises(OutOfReachError):
         follower.project(0)
+
+
+def test_cls_collects_weight_and_few_of_the_norms(demo: bl.Lens) -> None:
+    """What notebooks/inside_a_head.ipynb says of the packaged model, counted another way."""
+    attention = demo("I went to the store.", "At the store, I bought fresh strawberries.")
+    weight, share = [], []
+    for layer in range(6):
+        values, _, _ = transformed_values(attention, layer)
+        vectors = attention.weights(layer)[..., None] * values[:, None]
+        lengths = np.sqrt((vectors.astype(np.float64) ** 2).sum(-1))
+        weight.append(attention.weights(layer)[..., 0].mean())
+        share.append((lengths[..., 0] / lengths.sum(-1)).mean())
+    assert np.mean(weight) == pytest.approx(0.43, abs=0.005)
+    assert np.mean(share) == pytest.approx(0.08, abs=0.005)

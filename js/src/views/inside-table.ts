@@ -38,7 +38,7 @@ export class InsideTable {
 
   constructor(onFollow: (dimension: number) => void, onSortFor: (token: number) => void) {
     this.element = element("table", {
-      class: "bl-card-scores bl-inside",
+      class: "bl-inside",
       "aria-label": "Scores and weights, largest first",
     });
     this.element.addEventListener("pointermove", (event) => {
@@ -123,10 +123,8 @@ export class InsideTable {
 
   #words(d: number, token: string | undefined): string {
     const { inside } = this.#shown!;
-    const own = signed(inside.own[d]!);
-    if (token === undefined) return `dimension ${d}: ${own}`;
-    const [other, both] = [component, product].map((of) => signed(of(inside, Number(token), d)));
-    return `dimension ${d}: ${own} × ${other} = ${both}`;
+    const of = [component, product].map((value) => token && signed(value(inside, +token, d)));
+    return `dimension ${d}: ${signed(inside.own[d]!)}${token ? ` × ${of.join(" = ")}` : ""}`;
   }
 }
 

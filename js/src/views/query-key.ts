@@ -24,8 +24,8 @@ import { restedHover } from "./rested";
 import { RunningText } from "./running-text";
 import { headName } from "./words";
 
-const FEW = 10;
-const MANY = 100;
+/** So many tokens are shown, those with most weight; all are in the copied text. */
+const SHOWN = 100;
 
 /** How the weights of one token come about: its query against every key, dimension by dimension. */
 export const queryKeyView: View = (container, store) => {
@@ -37,7 +37,6 @@ export const queryKeyView: View = (container, store) => {
   /** In an explorer folded away, and nothing is asked for, until it is opened. */
   const open = signal(views.peek().length === 1);
   const sorted = signal<"dimension" | "contribution">("dimension");
-  const many = signal(false);
   const followed = signal<number | null>(null);
   /** The token whose lead the dimensions are sorted by; null: the one with most weight. */
   const chosen = signal<number | null>(null);
@@ -107,7 +106,7 @@ export const queryKeyView: View = (container, store) => {
   );
   tools.append(sorting, following, fold);
 
-  const caption = element("p", { class: "bl-caption" });
+  const caption = element("p", { class: "bl-note" });
   const empty = element("p", { class: "bl-empty" });
   const text = new RunningText("The followed dimension over all tokens", null);
   const grid = new InsideTable(
@@ -120,10 +119,6 @@ export const queryKeyView: View = (container, store) => {
     },
   );
   const list = element("div", { class: "bl-inside-frame" }, grid.element);
-  const more = element("button", { type: "button", class: "bl-plain" });
-  more.addEventListener("click", () => {
-    many.value = !many.value;
-  });
   const copying = copyButton("Copy scores, weights and products as text", () => {
     const now = inside.peek();
     if (!now) return "";
@@ -145,7 +140,7 @@ export const queryKeyView: View = (container, store) => {
     const title = ["token", "index", ...own, ...all.map((d) => `q×k ${d}`)];
     return table([[caption.textContent ?? ""], title, ...lines]);
   });
-  const below = element("div", { class: "bl-pane-tools" }, more, copying);
+  const below = element("div", { class: "bl-pane-tools" }, copying);
   const shown = element("div", {}, caption, empty, text.element, list, below);
   container.append(shown);
 
@@ -191,7 +186,7 @@ export const queryKeyView: View = (container, store) => {
         dims: dims.value,
         followed: followed.value,
         sortedFor: sortedFor.value,
-        tokens: ranked.value.slice(0, many.value ? MANY : FEW),
+        tokens: ranked.value.slice(0, SHOWN),
         dark: dark.value,
       });
       container.dataset.painted = `${at.side} ${at.token}`;
@@ -222,10 +217,6 @@ export const queryKeyView: View = (container, store) => {
       say(empty, said);
       empty.hidden = !said;
       list.hidden = below.hidden = Boolean(said);
-      const count = ranked.value.length;
-      more.hidden = count <= FEW;
-      say(more, many.value ? "fewer" : "more");
-      more.setAttribute("aria-expanded", String(many.value));
     }),
   );
   return () => {

@@ -50,7 +50,7 @@ test("the pinned token's query meets every key: dot product, score and weight", 
   const next = (1.004 / (1.004 + 18 * 0.004)).toFixed(3);
   expect(first).toEqual(["fresh", signed(dotOf(13, 14)), signed(dotOf(13, 14) / 2), next]);
   expect(second![0]).toBe("[CLS]");
-  expect(view.find(".bl-caption").textContent).toContain("score = q·k × 0.5");
+  expect(view.find(".bl-note").textContent).toContain("score = q·k × 0.5");
 });
 
 test("where the token is attended to its key meets the queries", async () => {
@@ -63,10 +63,9 @@ test("where the token is attended to its key meets the queries", async () => {
 test("a hidden token says so", async () => {
   const view = alone({ causal: true, traits: { token: 3 } });
   await painted(view, "from 3");
-  view.button("more").click();
   const berries = lines(view).find(([label]) => label === "berries")!;
   expect(berries.slice(1, 4)).toEqual([signed(dotOf(3, 16)), "−∞", "hidden"]);
-  expect(view.find(".bl-caption").textContent).toContain("× 0.5 + mask");
+  expect(view.find(".bl-note").textContent).toContain("× 0.5 + mask");
 });
 
 test("strips show signs by hue: blue above zero, orange below", async () => {
@@ -191,15 +190,14 @@ test("scores, weights and products are copied as a table", async () => {
   write.mockRestore();
 });
 
-test("512 tokens show the first ten, then a hundred", async () => {
+test("of 512 tokens the hundred with most weight are shown, in a frame that scrolls", async () => {
   const view = alone({
     attention: synthetic(longText(512), 1, 2),
     traits: { token: 400, text: "" },
   });
   await painted(view, "from 400");
-  expect(lines(view)).toHaveLength(1 + 10);
-  view.button("more").click();
-  await eventually(() => expect(lines(view)).toHaveLength(1 + 100));
+  expect(lines(view)).toHaveLength(1 + 100);
+  expect(view.find(".bl-inside-frame").clientHeight).toBeLessThan(330);
   expect(view.el.scrollWidth).toBeLessThanOrEqual(900);
 });
 
