@@ -71,12 +71,12 @@ class Lens(Inputs):
 
         # It loads at once: a progress bar would only stand above the widget.
         shown = logging.is_progress_bar_enabled()
-        logging.disable_progress_bar()
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
             lens = cls.from_pretrained(get_model_path(), local_files_only=True)
         finally:
             if shown:
-                logging.enable_progress_bar()
+                logging.enable_progress_bar()  # type: ignore[no-untyped-call]
         lens.name = "all-MiniLM-L6-v2"
         return lens
 
