@@ -47,6 +47,7 @@ def by_layer(score: HeadScores, ax: Axes | None = None, **style: Any) -> Axes:
         axes.plot(layers, _means(score), color=(red, green, blue), label=score.name)
     if score.baseline is not None:
         axes.axhline(score.baseline, color="0.5", linestyle="--", linewidth=1, label="uniform")
+        axes.margins(y=0.08)  # else a line beyond all points lies on the frame
     axes.set_xlabel("Layer")
     axes.set_ylabel(score.unit or score.name)
     axes.set_xticks(layers)
