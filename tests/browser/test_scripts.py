@@ -65,7 +65,7 @@ def labels(explorer: Explorer, side: str = "from") -> list[str]:
 
 def directions(explorer: Explorer, side: str) -> set[str]:
     """The writing direction of each label between the special tokens."""
-    found = explorer.head_pane.locator(f"[data-side={side}]:not([data-special=true]) bdi")
+    found = explorer.head_pane.locator(f"[data-side={side}]:not([data-special]) bdi")
     return set(found.evaluate_all("all => all.map(one => getComputedStyle(one).direction)"))
 
 
@@ -91,6 +91,16 @@ def test_arabic_runs_from_right_to_left(notebook: Notebook) -> None:
     explorer = shows_text(notebook, "ذهبت إلى المتجر.")
     assert "rtl" in directions(explorer, "from")
     assert "rtl" in directions(explorer, "to")
+    # The running text begins at the right edge and ends, with its full stop, at the left.
+    pieces = explorer.token_pane.locator(".bl-running").first
+    first, stop, last = (pieces.locator(".bl-piece").nth(i).bounding_box() for i in (0, -2, -1))
+    text = pieces.bounding_box()
+    assert first
+    assert stop
+    assert last
+    assert text
+    assert first["x"] + first["width"] > text["x"] + text["width"] - 10
+    assert last["x"] < stop["x"] < first["x"]
     stay_inside(explorer)
     keep(explorer, "arabic")
 
@@ -98,6 +108,14 @@ def test_arabic_runs_from_right_to_left(notebook: Notebook) -> None:
 def test_hebrew_and_english_keep_their_own_directions(notebook: Notebook) -> None:
     explorer = shows_text(notebook, "הלכתי to the store.")
     assert directions(explorer, "from") == {"rtl", "ltr"}
+    pieces = explorer.token_pane.locator(".bl-running .bl-piece")
+    boxes = {
+        name: pieces.get_by_text(name, exact=True).first.bounding_box()
+        for name in ("[CLS]", "to", "store", "[SEP]")
+    }
+    places = {name: box["x"] for name, box in boxes.items() if box}
+    # From right to left: the start, the English words in their own order, the end.
+    assert places["[CLS]"] > places["store"] > places["to"] > places["[SEP]"]
     keep(explorer, "hebrew")
 
 

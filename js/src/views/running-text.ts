@@ -2,6 +2,9 @@ import { direction, spaces } from "../drawing/spacing";
 import type { Items } from "../state";
 import { element } from "./element";
 
+/** The label of a further token of a character that the token before shows. */
+const SAME = "⋮";
+
 export interface Choosing {
   /** Null when the pointer or the focus has left. */
   onHover(index: number | null): void;
@@ -71,7 +74,7 @@ export class RunningText {
           ...(this.#chooses ? { role: "option", tabindex: -1, "aria-selected": "false" } : {}),
           "data-special": Boolean(items.special[i]),
           "data-joined": i > 0 && !apart[i],
-
+          "data-same": label === SAME,
           title: items.text[i] === label ? null : (items.text[i] ?? null),
         },
         label,
