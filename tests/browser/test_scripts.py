@@ -74,7 +74,7 @@ def stay_inside(explorer: Explorer) -> None:
     frame = explorer.frame.bounding_box()
     assert frame is not None
     boxes = explorer.head_pane.locator("[data-side]").evaluate_all(
-        "all => all.map(one => { const r = one.getBoundingClientRect(); return [r.left, r.right]; })"
+        "all => all.map(one => one.getBoundingClientRect()).map(box => [box.left, box.right])"
     )
     assert min(left for left, _ in boxes) >= frame["x"] - 1
     assert max(right for _, right in boxes) <= frame["x"] + frame["width"] + 1

@@ -1,0 +1,142 @@
+"""Sources of weights: what is there, and what is pooled from tokens to words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertlens.tokens import Word
+
+Weights = NDArray[np.float32]
+
+
+class Source(Protocol):
+    """Where weights come from, a layer at a time."""
+
+    @property
+    def n_layers(self) -> int: ...
+
+    @property
+    def n_heads(self) -> int: ...
+
+    @property
+    def holds_tensors(self) -> bool:
+        """Whether weights can be made without running the model again."""
+        ...
+
+    def layer(self, layer: int) -> Weights:
+        """Weights [head, from, to] of a layer; read-only."""
+        ...
+
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        """Weights [head, row, to] of some rows of a layer."""
+        ...
+
+    def close(self) -> None:
+        """Let go of tensors; asking again afterwards makes them anew where that is possible."""
+        ...
+
+
+class Dense:
+    """Weights that are all there: float32 [layer, head, from, to]."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._weights.setflags(write=False)
+
+    @property
+    def n_layers(self) -> int:
+        return int(self._weights.shape[0])
+
+    @property
+    def n_heads(self) -> int:
+        return int(self._weights.shape[1])
+
+    @property
+    def holds_tensors(self) -> bool:
+        return True
+
+    def layer(self, layer: int) -> Weights:
+        found: Weights = self._weights[layer]
+        return found
+
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        found: Weights = self._weights[layer][:, list(rows)]
+        return found
+
+    def close(self) -> None:
+        """Nothing to let go: there is no way back to these weights."""
+
+
+class Pooled:
+    """Word-level weights of a token-level source (paper section 4.1).
+
+    Attention to a word is the sum over its tokens, attention from a word the mean over its tokens;
+    rows keep their sums.
+    """
+
+    def __init__(self, source: Source, rows: Sequence[Word], columns: Sequence[Word]) -> None:
+        self._source = source
+        self._tokens = [word.tokens for word in rows]
+        self._rows = _places(rows)
+        self._columns = _places(columns)
+        counts = np.array([len(word.tokens) for word in rows], np.float32)
+        self._row_counts = counts[:, None]
+
+    @property
+    def n_layers(self) -> int:
+        return self._source.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        return self._source.n_heads
+
+    @property
+    def holds_tensors(self) -> bool:
+        return self._source.holds_tensors
+
+    def layer(self, layer: int) -> Weights:
+        to_words = self._summed(self._source.layer(layer))
+        (words, tokens), *more = self._rows
+        pooled = to_words[..., tokens, :]
+        for words, tokens in more:
+            pooled[..., words, :] += to_words[..., tokens, :]
+        pooled /= self._row_counts
+        return pooled
+
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        tokens = [self._tokens[row] for row in rows]
+        starts = np.cumsum([0, *map(len, tokens)])
+        flat = [token for own in tokens for token in own]
+        found = self._summed(self._source.rows(layer, flat))
+        return np.stack(
+            [found[:, a:b].mean(1) for a, b in pairwise(starts)], axis=1, dtype=np.float32
+        )
+
+    def _summed(self, weights: Weights) -> Weights:
+        """[..., to token] to [..., to word]."""
+        # Most words are one token: take those, then add what the others have beside.
+        (words, tokens), *more = self._columns
+        to_words = np.take(weights, tokens, axis=-1)
+        for words, tokens in more:
+            to_words[..., words] += weights[..., tokens]
+        return to_words
+
+    def close(self) -> None:
+        self._source.close()
+
+
+def _places(words: Sequence[Word]) -> list[tuple[list[int], list[int]]]:
+    """Words and their first tokens, then the words that have a second and it, and so on."""
+    most = max(len(word.tokens) for word in words)
+    return [
+        (
+            [i for i, word in enumerate(words) if len(word.tokens) > place],
+            [word.tokens[place] for word in words if len(word.tokens) > place],
+        )
+        for place in range(most)
+    ]
