@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bertlens.probes import Example, RelationTable
     from bertlens.widgets.probe_traits import ProbeSelection
 
-MOST = 100
+MOST = 50
 """Examples in one reply."""
 
 FIRST = ("obj", "dobj", "nsubj")
