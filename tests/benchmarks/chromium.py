@@ -31,9 +31,11 @@ WATCH = """
 (() => {
   const ready = () => { try { return !!(%s) } catch { return false } };
   const frames = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
-  const look = () => ready()
-    ? frames(() => { window.firstPaint = performance.now() })
-    : requestAnimationFrame(look);
+  const look = () => {
+    if (!ready()) return requestAnimationFrame(look);
+    window.readyAt = performance.now();
+    frames(() => { window.firstPaint = performance.now() });
+  };
   requestAnimationFrame(look);
 })()
 """
@@ -53,10 +55,10 @@ STEP = """
   else look();
 })
 """
-# Of what the page fetched, all that it asked for before the first paint.
+# Of what the page fetched, all that was here before what is painted first was ready.
 BYTES = """
 [...performance.getEntriesByType("resource"), ...performance.getEntriesByType("navigation")]
-  .filter((entry) => entry.startTime < window.firstPaint)
+  .filter((entry) => entry.responseEnd <= window.readyAt)
   .reduce((sum, entry) => sum + entry.encodedBodySize, 0)
 """
 TICK = os.sysconf("SC_CLK_TCK")

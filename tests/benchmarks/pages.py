@@ -16,7 +16,7 @@ from playwright.sync_api import Playwright
 from bertlens import Lens
 from tests.benchmarks import bertviz_page
 from tests.benchmarks.bertlens_page import HOVER_STEP, served, switch
-from tests.benchmarks.chromium import visit
+from tests.benchmarks.chromium import Subject, visit
 from tests.benchmarks.subjects import LENGTHS, base_size, minilm, text_of
 from tests.benchmarks.table import Figure
 
@@ -31,7 +31,12 @@ def figures(
     playwright: Playwright, chromium: str, trials: int, bertviz: Path | None
 ) -> list[Figure]:
     """Figures for MiniLM at every length, and for a model of BERT-base's size at 512 tokens."""
-    found = []
+    empty = Subject("data:text/html,<!doctype html><body>", ready="document.body")
+    blank = medians(repeated(trials, lambda: visit(playwright, chromium, empty)))
+    found = [
+        Figure("first paint of an empty page", "", "ms", blank["first paint"]),
+        Figure("the same, main-thread CPU", "", "ms", blank["first paint cpu"]),
+    ]
     for n in LENGTHS:
         ours = repeated(trials, lambda n=n: page_of(playwright, chromium, minilm(), n, [0]))
         every = list(range(12))
