@@ -1,4 +1,4 @@
-"""Attention out of a transformers model. Nothing else here knows transformers' internals."""
+"""Attention out of a transformers model; only this package knows transformers' internals."""
 
 from bertlens.capture.bodies import answers, unwrapped
 from bertlens.capture.borrowing import borrowed, model_lock

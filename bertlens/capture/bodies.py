@@ -91,11 +91,6 @@ def call_body(body: nn.Module, inputs: Mapping[str, Any], **options: Any) -> Any
     return body(**given, **options)
 
 
-def run_body(model: nn.Module, inputs: Mapping[str, Any]) -> Any:
-    """Run the part of a model that has attention."""
-    return call_body(body_of(model, inputs), inputs)
-
-
 def has_two_ways(body: nn.Module) -> bool:
     """Whether a family exchanges its attention modules by the length of the text (BigBird)."""
     return bool(_choosers(body))

@@ -122,10 +122,24 @@ class Stored:
 
 @dataclass
 class _Keep:
-    """Stores layers while the fast implementation makes the output, or the family's eager one."""
+    """Stores the weights of layers, those of eager attention."""
+
+    kinds: dict[str, list[Layer]] = field(default_factory=dict)
+
+    def call(self, kind: str, layer: int, call: Call) -> Tensor:
+        output, weights = call.eager()
+        self.weights(kind, layer, weights)
+        return output
+
+    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
+        self.kinds.setdefault(kind, []).append(DenseLayer(weights.float().cpu()))
+
+
+@dataclass
+class _KeepCalls(_Keep):
+    """Stores calls while the fast implementation makes the output, or the family's eager one."""
 
     eager: bool = False
-    kinds: dict[str, list[Layer]] = field(default_factory=dict)
 
     def call(self, kind: str, layer: int, call: Call) -> Tensor:
         output = call.eager()[0] if self.eager else fast_output(call)
@@ -133,9 +147,6 @@ class _Keep:
         broken = bool(output.isnan().any())
         self.kinds.setdefault(kind, []).append(StoredLayer(call, broken))
         return output
-
-    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
-        self.kinds.setdefault(kind, []).append(DenseLayer(weights.float().cpu()))
 
 
 @dataclass
@@ -158,21 +169,6 @@ class _Show:
             self.visit(layer, weights)
 
 
-@dataclass
-class _KeepWeights:
-    """Stores the weights of eager attention."""
-
-    kinds: dict[str, list[Layer]] = field(default_factory=dict)
-
-    def call(self, kind: str, layer: int, call: Call) -> Tensor:
-        output, weights = call.eager()
-        self.weights(kind, layer, weights)
-        return output
-
-    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
-        self.kinds.setdefault(kind, []).append(DenseLayer(weights.float().cpu()))
-
-
 def store(
     model: nn.Module, inputs: Mapping[str, Any], *, exact: bool = False, eager: bool = False
 ) -> Stored:
@@ -185,7 +181,7 @@ def store(
     Raises:
         NoAttentionError: the model has no attention that can be reached.
     """
-    keep = _KeepWeights() if exact else _Keep(eager)
+    keep = _Keep() if exact else _KeepCalls(eager=eager)
     reach, outputs = _run(model, inputs, keep)
     kinds = {kind: keep.kinds[kind] for kind in reach.kinds}
     return Stored(kinds, reach, _logits(outputs) if answers(model) else {})
