@@ -109,7 +109,8 @@ def score_parts(
     def of_head(given: Tensor | None) -> Floats | None:
         if given is None:
             return None
-        return _crop(given.expand(made.total.shape), (rows, columns))[head]
+        own: Floats = _crop(given.expand(made.total.shape), (rows, columns))[head]
+        return own
 
     return ScoreParts(
         _crop(made.total, (rows, columns))[head],
