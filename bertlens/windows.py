@@ -46,6 +46,11 @@ class Windows(Sequence[Attention]):
             raise ValueError(f"A window of {size} tokens is more than the model takes: {limit}.")
         overlap = size // 4 if overlap is None else overlap
         specials = sum(token.special for token in lens.encode("a").tokens)
+        if size <= specials:
+            raise ValueError(
+                f"A window of {size} tokens has no room for text: {specials} of them are special. "
+                f"Take at least {specials + 1}."
+            )
         if not 0 <= overlap < size - specials:
             raise ValueError(
                 f"The overlap must be from 0 to {size - specials - 1} tokens for windows of "

@@ -60,7 +60,8 @@ def coreference(
         singletons: mentions that are alone in their cluster are candidates, too.
         max_tokens: a segment's tokens, special ones not counted: 510, or what the model takes;
             128 in the paper. Segments are runs of whole sentences; a longer sentence is cut.
-        errors: "skip" leaves out documents with a word that gives no token.
+        errors: "skip" leaves out documents with a word that gives no token, or more than a segment
+            holds.
         batch_size, progress: as in `Lens.scan`.
 
     Raises:
@@ -114,13 +115,16 @@ def _segments(
     lens: Lens, documents: Sequence[Document], most: int, coverage: Coverage, errors: Errors
 ) -> Iterator[_Segment]:
     for index, document in enumerate(documents):
+        reason = "a word without tokens"
         try:
-            spans = segments(document.sentences, word_lengths(lens, document), most)
+            lengths = word_lengths(lens, document)
+            reason = "a word longer than a segment"
+            spans = segments(document.sentences, lengths, most, document.name)
         except AnnotationError:
             if errors == "raise":
                 raise
             coverage.texts += 1
-            coverage.skip("a word without tokens", index)
+            coverage.skip(reason, index)
             continue
         for start, end in spans:
             coverage.texts += 1

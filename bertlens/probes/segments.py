@@ -33,7 +33,7 @@ def word_lengths(lens: Lens, document: Document) -> list[int]:
 
 
 def segments(
-    sentences: Sequence[tuple[int, int]], lengths: Sequence[int], most: int
+    sentences: Sequence[tuple[int, int]], lengths: Sequence[int], most: int, name: str = "document"
 ) -> list[tuple[int, int]]:
     """[start, end) words of each segment: sentences in order, as many as fit.
 
@@ -41,6 +41,7 @@ def segments(
         sentences: [start, end) each.
         lengths: tokens of each word.
         most: tokens of a segment. A longer sentence is cut at words.
+        name: of the document, for errors.
 
     Raises:
         AnnotationError: a single word is longer than a segment.
@@ -55,8 +56,8 @@ def segments(
         for word in range(begin, end):
             if lengths[word] > most:
                 raise AnnotationError(
-                    f"word {word} has {lengths[word]} tokens and a segment holds {most}; "
-                    "raise max_tokens"
+                    f"{name}: word {word} has {lengths[word]} tokens and a segment holds {most}. "
+                    "Pass a larger max_tokens."
                 )
             if used + lengths[word] > most:
                 found.append((start, word))
