@@ -6,7 +6,7 @@ import copy
 import re
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bertlens.errors import EmptyTextError, TextTooLongError
@@ -39,7 +39,7 @@ class Encoding:
     words: tuple[Word, ...]
     text: str
     text_pair: str | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)

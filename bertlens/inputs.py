@@ -53,9 +53,7 @@ class Inputs:
             self._one_text(text_pair or "", None)
             if words_pair is not None:
                 raise TypeError("words_pair goes with words, text_pair with text.")
-            return encode(
-                self.tokenizer, given, text_pair, limit=self.max_tokens, truncate=truncate
-            )
+            return encode(self.tokenizer, given, text_pair, limit=limit, truncate=truncate)
         if text_pair is not None:
             raise TypeError("text_pair goes with text, words_pair with words.")
         if words_pair is not None:
