@@ -11,8 +11,6 @@ from traitlets import Any as AnyValue
 from traitlets import (
     Bunch,
     Dict,
-    Enum,
-    Float,
     Instance,
     Int,
     List,
@@ -31,7 +29,15 @@ from bertlens.widgets.head_map import payload as map_payload
 from bertlens.widgets.norms import drawn
 from bertlens.widgets.probe_traits import ProbeSelection, ProbeTraits
 from bertlens.widgets.score import Choices, check_score, made_scores
-from bertlens.widgets.traits import Heads, Index, OutOfRangeError, SelectionError
+from bertlens.widgets.traits import (
+    Choice,
+    Heads,
+    Index,
+    OutOfRangeError,
+    SelectionError,
+    Text,
+    Weight,
+)
 
 
 class SelectionTraits(ProbeTraits):
@@ -44,20 +50,20 @@ class SelectionTraits(ProbeTraits):
     layer = Index(0).tag(sync=True)
     heads = Heads().tag(sync=True)
     token = Index(None, allow_none=True).tag(sync=True)
-    side = Enum(("from", "to"), "from").tag(sync=True)
-    segment_filter = Enum(("all", "a->a", "a->b", "b->a", "b->b"), "all").tag(sync=True)
-    level = Enum(("token", "word"), "token").tag(sync=True)
-    special = Enum(("show", "hide", "renormalise"), "show").tag(sync=True)
-    min_weight = Float(0.02, min=0.0, max=1.0).tag(sync=True)
-    kind = Unicode("self").tag(sync=True)
-    norm = Enum((None, "value"), None, allow_none=True).tag(sync=True)
+    side = Choice(("from", "to"), "from").tag(sync=True)
+    segment_filter = Choice(("all", "a->a", "a->b", "b->a", "b->b"), "all").tag(sync=True)
+    level = Choice(("token", "word"), "token").tag(sync=True)
+    special = Choice(("show", "hide", "renormalise"), "show").tag(sync=True)
+    min_weight = Weight(0.02, min=0.0, max=1.0).tag(sync=True)
+    kind = Text("self").tag(sync=True)
+    norm = Choice((None, "value"), None, allow_none=True).tag(sync=True)
     score = AnyValue(None, allow_none=True).tag(
         sync=True,
         to_json=lambda score, owner: owner.home.score_payload(score),
         from_json=lambda sent, owner: owner.home.score_of(sent),
     )
-    text = Unicode().tag(sync=True)
-    text_pair = Unicode(None, allow_none=True).tag(sync=True)
+    text = Text().tag(sync=True)
+    text_pair = Text(None, allow_none=True).tag(sync=True)
 
     # From the kernel to the page only.
     generation = Int(0).tag(sync=True)

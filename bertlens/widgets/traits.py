@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from traitlets import TraitError, TraitType
+from traitlets import Enum, Float, TraitError, TraitType, Unicode
 
 from bertlens.errors import BertlensError
 
@@ -19,7 +19,31 @@ class OutOfRangeError(SelectionError, IndexError):
     """There is no such layer, head or token."""
 
 
-class Index(TraitType[Any, Any]):
+class Checked(TraitType[Any, Any]):
+    """A trait whose errors are bertlens's own, in the words of traitlets."""
+
+    def _validate(self, obj: Any, value: Any) -> Any:
+        try:
+            return super()._validate(obj, value)
+        except SelectionError:
+            raise
+        except TraitError as error:
+            raise SelectionError(str(error)) from None
+
+
+class Choice(Checked, Enum[Any]):
+    """One of a few words."""
+
+
+class Text(Checked, Unicode[Any, Any]):
+    """A string."""
+
+
+class Weight(Checked, Float[Any, Any]):
+    """A weight of attention, 0 to 1."""
+
+
+class Index(Checked):
     """An integer that counts from 0; NumPy's integers are taken too, booleans are not."""
 
     info_text = "an integer, counted from 0"
@@ -31,7 +55,7 @@ class Index(TraitType[Any, Any]):
         return found
 
 
-class Heads(TraitType[Any, Any]):
+class Heads(Checked):
     """A list of different heads, in the order given; the last is the selected one."""
 
     info_text = "a list of heads, such as [0, 8]"

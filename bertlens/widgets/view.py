@@ -90,14 +90,14 @@ class View(SelectionTraits, anywidget.AnyWidget):
         return picture(self.selection, self.views)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is not None:
             # Shown where widgets are not: untrusted notebooks, nbconvert.
             try:
-                bundle[0]["text/html"] = self.static()._repr_html_()
+                made[0]["text/html"] = self.static()._repr_html_()
             except Exception:
                 _log.exception("No still picture could be made of the view")
-        return bundle
+        return made
 
     def close(self) -> None:
         """Close this view on the page and let go of everything that ties it to its siblings."""
