@@ -158,7 +158,9 @@ class Attention(Inside):
         *,
         norm: Literal["value"] | None = None,
     ) -> Weights:
-        """Attention weights, float32, read-only; rows attend, columns are attended to.
+        """Attention weights, float32; rows attend, columns are attended to.
+
+        Arrays may be kept for the next call and are read-only then: copy one to change it.
 
         Args:
             layer, head: counted from 0.
@@ -239,13 +241,15 @@ class Attention(Inside):
         return TextScores(self)
 
     def explore(self, **traits: Any) -> Explorer:
-        """The widget: layer grid, head view and token view, linked.
+        """The widget: layer grid, head view, token view and query-key view, linked.
 
         Args:
-            traits: starting values, such as layer=2, heads=[0, 8]; see bertlens.widgets.
+            traits: starting values, such as layer=2, heads=[0, 8]; and `editable` and `truncate`,
+                see `bertlens.widgets.explorer.Explorer`.
 
         Raises:
             TypeError: an unknown trait.
+            SelectionError: a trait with a value that this model or text does not allow.
         """
         from bertlens.widgets.explorer import Explorer
 

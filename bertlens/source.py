@@ -29,7 +29,7 @@ class Source(Protocol):
         ...
 
     def layer(self, layer: int) -> Weights:
-        """Weights [head, from, to] of a layer; read-only."""
+        """Weights [head, from, to] of a layer; not to be written to, as they may be kept."""
         ...
 
     def rows(self, layer: int, rows: Sequence[int]) -> Weights:
