@@ -6,11 +6,13 @@ import argparse
 import csv
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bertlens.probes import RelationTable
+    from bertlens.probes.relation_table import RelationRow
     from bertlens.probes.treebank import Errors
 
 
@@ -32,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="where the table goes: .csv, .html or .md (default: TREEBANK's name, -relations.csv)",
     )
-    parser.add_argument("--relation", metavar="R", nargs="+", help="print only these relations")
+    parser.add_argument(
+        "--relation", metavar="R", nargs="+", help="print and save only these relations"
+    )
     parser.add_argument("--punctuation", action="store_true", help="count punctuation in 'all'")
     parser.add_argument(
         "--merge-subtypes", action="store_true", help="count nsubj:pass as nsubj, and so on"
@@ -48,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--skip-errors", action="store_true", help="leave out bad sentences instead of stopping"
     )
     parser.add_argument("--device", help='where to compute, such as "cuda" (default: cpu)')
-    parser.add_argument("--batch-size", metavar="N", type=int, help="the most sentences at once")
+    parser.add_argument(
+        "--batch-size", metavar="N", type=int, default=32, help="the most sentences at once"
+    )
     parser.add_argument(
         "--engine", choices=("local", "ray"), default="local", help="ray: on several processes"
     )
@@ -109,50 +115,56 @@ def _run(options: argparse.Namespace) -> int:
         engine=options.engine,
         workers=options.workers,
     )
-    print(as_text(table, options.relation))
+    rows = [row for row in table.rows if not options.relation or row.relation in options.relation]
+    print(as_text(table, rows))
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(WRITERS[out.suffix](table), "utf-8", newline="")
+    out.write_text(WRITERS[out.suffix](table, rows), "utf-8", newline="")
     print(f"Wrote {out}")
     return 130 if table.reported_on.coverage.partial else 0
 
 
-def as_text(table: RelationTable, relations: list[str] | None = None) -> str:
-    """The table for a terminal, with only some relations if so asked, and its notes."""
-    first, *lines = repr(table).splitlines()
-    if relations:
-        lines = [line for line in lines if line.split()[0] in relations]
-    rows = [first.removeprefix("<RelationTable of "), *(line.removesuffix(">") for line in lines)]
-    return "\n".join([*rows, *table.notes])
+Rows = Sequence["RelationRow"]
 
 
-def as_csv(table: RelationTable) -> str:
-    """The table with a row a relation and a column a field."""
+def as_text(table: RelationTable, rows: Rows) -> str:
+    """Some rows of the table for a terminal, and its notes."""
+    from bertlens.probes.relation_page import relation_lines, relation_title
+
+    return "\n".join([relation_title(table), *relation_lines(rows), *table.notes])
+
+
+def as_csv(table: RelationTable, rows: Rows) -> str:
+    """A row a relation and a column a field."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(table.rows[0]._fields)
-    writer.writerows(table.rows)
+    writer.writerows(rows)
     return text.getvalue()
 
 
-def as_html(table: RelationTable) -> str:
+def as_html(table: RelationTable, rows: Rows) -> str:
     """A page that opens without a network."""
-    return (
-        f'<!doctype html><meta charset="utf-8"><title>bertlens probe</title>{table._repr_html_()}'
-    )
+    from bertlens.probes.relation_page import relation_html
+
+    body = relation_html(table, rows)
+    return f'<!doctype html><meta charset="utf-8"><title>bertlens probe</title>{body}'
 
 
-def as_markdown(table: RelationTable) -> str:
+def as_markdown(table: RelationTable, rows: Rows) -> str:
     """The table for a README; a head better than the offset beyond chance is bold."""
-    head = ("relation", "head", "direction", "accuracy", "best offset", "words")
-    lines = [f"| {' | '.join(head)} |", "|---|---|---|---:|---:|---:|"]
-    for row in table.rows:
-        accuracy = f"{100 * row.accuracy:.1f}"
+    from bertlens.probes.page import percent
+
+    head = ("relation", "head", "direction", "accuracy", "95%", "best offset", "words")
+    lines = [f"| {' | '.join(head)} |", "|---|---|---|---:|---|---:|---:|"]
+    for row in rows:
+        accuracy = percent(row.accuracy)
         cells = (
             row.relation.replace("|", "\\|"),
             f"{row.layer}-{row.head}",
             row.direction,
             f"**{accuracy}**" if row.beats_offset else accuracy,
-            f"{100 * row.offset_accuracy:.1f} ({row.offset:+d})",
+            f"{percent(row.low)}–{percent(row.high)}",
+            f"{percent(row.offset_accuracy)} ({row.offset:+d})",
             f"{row.support:,}",
         )
         lines.append(f"| {' | '.join(cells)} |")

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bertlens import corpus
 from bertlens.corpus import Batch, Coverage
-from bertlens.probes.encoded import EncodedSentence, Long, encode_sentences
+from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, encode_sentences
 from bertlens.probes.pooling import WordPooling
 from bertlens.probes.treebank import Errors, Sentence, Treebank, as_treebank
 
@@ -87,7 +87,7 @@ def guess(
     self_attention: bool = False,
     long: Long = "skip",
     errors: Errors = "raise",
-    batch_size: int | None = None,
+    batch_size: int | None = AT_ONCE,
     progress: bool = True,
     engine: Literal["local", "ray"] = "local",
     workers: int = 2,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.corpus import Coverage, window_size
-from bertlens.errors import BertlensError, require
+from bertlens.errors import BertlensError
 from bertlens.probes.guesses import NOT_RUN, Guesses, guess
 from bertlens.probes.treebank import Sentence, Treebank
+from bertlens.ray_engine import running
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
@@ -40,32 +40,22 @@ def guess_by_ray(
         ValueError: fewer workers than one.
         AnnotationError, TextTooLongError: as `guess` raises.
     """
-    require("ray", "ray")
-    import ray
-
-    if workers < 1:
-        raise ValueError(f"workers must be at least 1, not {workers}.")
-    started = not ray.is_initialized()
-    if started:
-        ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
     coverage = Coverage()
     picked: NDArray[np.int16] | None = None
     starts = np.cumsum([0, *(len(sentence) for sentence in treebank)])
-    try:
-        for first, found in _results(lens, treebank, options, workers, progress):
-            coverage = coverage.merged(_moved(found.coverage, first))
-            if not found.coverage.counted:
-                continue
-            if picked is None:
-                shape = (2, int(starts[-1]), *found.picked.shape[2:])
-                picked = np.full(shape, NOT_RUN, np.int16)
-            at = int(starts[first])
-            picked[:, at : at + found.picked.shape[1]] = found.picked
-    except KeyboardInterrupt:
-        coverage.partial = True
-    finally:
-        if started:
-            ray.shutdown()
+    with running(workers):
+        try:
+            for first, found in _results(lens, treebank, options, workers, progress):
+                coverage = coverage.merged(_moved(found.coverage, first))
+                if not found.coverage.counted:
+                    continue
+                if picked is None:
+                    shape = (2, int(starts[-1]), *found.picked.shape[2:])
+                    picked = np.full(shape, NOT_RUN, np.int16)
+                at = int(starts[first])
+                picked[:, at : at + found.picked.shape[1]] = found.picked
+        except KeyboardInterrupt:
+            coverage.partial = True
     if picked is None:
         picked = np.full((2, int(starts[-1]), 1, 1), NOT_RUN, np.int16)
     return Guesses(treebank, picked, options["self_attention"], coverage, lens.name)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bertlens.probes.page import cell, percent, table_html
 
 if TYPE_CHECKING:
-    from bertlens.probes.relation_table import RelationTable
+    from bertlens.probes.relation_table import RelationRow, RelationTable
 
 
 def relation_notes(table: RelationTable) -> tuple[str, ...]:
     """What a reader must know about the numbers."""
     options = table.options
-    kept = "counts" if options["punctuation"] else "leaves out"
-    rooted = "counts roots, always as wrong" if options["roots"] else "leaves out roots"
-    notes = [f"'all' {kept} punctuation and {rooted}."]
+    out = [what for what in ("punctuation", "roots") if not options[what]]
+    counted = "counts every word" if not out else f"leaves out {' and '.join(out)}"
+    wrong = "; roots are always wrong" if options["roots"] else ""
+    notes = [f"'all' {counted}{wrong}."]
     if not table.held_out:
         notes.append(
             "Heads and offsets were chosen on the very words they are reported on, which "
@@ -30,19 +32,28 @@ def relation_notes(table: RelationTable) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def relation_text(table: RelationTable) -> str:
+def relation_title(table: RelationTable) -> str:
+    """The model and the treebank."""
+    return f"{table.reported_on.model_name} on {table.reported_on.treebank.name}"
+
+
+def relation_lines(rows: Sequence[RelationRow]) -> list[str]:
     """A line a relation."""
-    lines = [
+    return [
         f"  {row.relation:<14}{row.layer:>3}-{row.head:<3}{row.direction:<17}"
-        f"{100 * row.accuracy:5.1f}  offset {row.offset:+d}: {100 * row.offset_accuracy:5.1f}"
+        f"{percent(row.accuracy):>5}  offset {row.offset:+d}: {percent(row.offset_accuracy):>5}"
         f"  n={row.support}"
-        for row in table.rows
+        for row in rows
     ]
-    of, on = table.reported_on.model_name, table.reported_on.treebank.name
-    return "\n".join([f"<RelationTable of {of} on {on}", *lines]) + ">"
 
 
-def relation_html(table: RelationTable) -> str:
+def relation_text(table: RelationTable) -> str:
+    """The whole table as text."""
+    title = f"<RelationTable of {relation_title(table)}"
+    return "\n".join([title, *relation_lines(table.rows)]) + ">"
+
+
+def relation_html(table: RelationTable, rows: Sequence[RelationRow] | None = None) -> str:
     """A row a relation, with what a reader must know below."""
     columns = (
         "relation",
@@ -65,8 +76,7 @@ def relation_html(table: RelationTable) -> str:
             cell(percent(row.offset_accuracy), number=True),
             cell(f"{row.support:,}", number=True),
         )
-        for row in table.rows
+        for row in (table.rows if rows is None else rows)
     ]
-    title = f"{table.reported_on.model_name}, {table.reported_on.treebank.name}"
     bold = "Bold: better than the offset beyond chance (McNemar, 5%)."
-    return table_html(title, columns, body, (*table.notes, bold))
+    return table_html(relation_title(table), columns, body, (*table.notes, bold))

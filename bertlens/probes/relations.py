@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from bertlens.probes.encoded import Long
+from bertlens.probes.encoded import AT_ONCE, Long
 from bertlens.probes.guesses import guess
 from bertlens.probes.offsets import OFFSETS
 from bertlens.probes.relation_table import RelationTable
@@ -31,7 +31,7 @@ def relations(
     offsets: Sequence[int] = OFFSETS,
     long: Long = "skip",
     errors: Errors = "raise",
-    batch_size: int | None = None,
+    batch_size: int | None = AT_ONCE,
     progress: bool = True,
     engine: Literal["local", "ray"] = "local",
     workers: int = 2,
@@ -56,7 +56,8 @@ def relations(
         long: leave out sentences that the model cannot take ("skip"), "cut" their last words, or
             raise an "error". Words cut off are not scored, nor are words whose heads are cut off.
         errors: "skip" leaves out sentences with a word that gives no token.
-        batch_size, progress, engine, workers: as in `Lens.scan`.
+        batch_size: the most sentences at once; None is as in `Lens.scan`.
+        progress, engine, workers: as in `Lens.scan`.
 
     Raises:
         TypeError: no treebank, or only one of `select` and `evaluate`.

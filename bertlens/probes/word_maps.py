@@ -14,7 +14,7 @@ from torch import Tensor
 from bertlens import corpus
 from bertlens.corpus import Batch, Coverage
 from bertlens.errors import AnnotationError
-from bertlens.probes.encoded import EncodedSentence, Long, encode_sentences
+from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, encode_sentences
 from bertlens.probes.gold import Gold
 from bertlens.probes.pooling import WordPooling
 from bertlens.probes.treebank import Errors, Sentence, Treebank, as_treebank
@@ -116,7 +116,7 @@ def word_maps(
     memory: int = MEMORY,
     long: Long = "skip",
     errors: Errors = "raise",
-    batch_size: int | None = None,
+    batch_size: int | None = AT_ONCE,
     progress: bool = True,
 ) -> WordMaps:
     """Run a treebank through the model and keep word-level attention of every head.
@@ -126,7 +126,8 @@ def word_maps(
         long: what becomes of sentences that the model cannot take: "skip" them, "cut" their last
             words (words whose heads are cut off are not scored) or raise an "error".
         errors: "skip" leaves out sentences with a word that gives no token.
-        batch_size, progress: as in `Lens.scan`.
+        batch_size: the most sentences at once; None is as in `Lens.scan`.
+        progress: show a progress bar.
 
     Raises:
         AnnotationError: no sentence can be run, or a word gives no token.
