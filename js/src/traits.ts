@@ -74,7 +74,6 @@ export interface MappedHeads {
   texts: number;
 }
 
-/** The synced state of a view, by the names that Python uses. */
 /** A table of relations: the treebank it was counted on, and its rows. */
 export interface Probed {
   treebank: string;
@@ -93,6 +92,7 @@ export interface Example {
   relation: string;
 }
 
+/** The synced state of a view, by the names that Python uses. */
 export interface Traits {
   layer: number;
   heads: number[];

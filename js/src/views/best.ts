@@ -5,15 +5,12 @@ import { element } from "./element";
 const BEST = 5;
 
 /** The heads that stand out by a score, the most notable first; ties go to the lowest layer, then head. */
-export function bestHeads(
-  score: ScorePayload,
-  most = BEST,
-): { layer: number; head: number; value: number }[] {
+function bestHeads(score: ScorePayload): { layer: number; head: number; value: number }[] {
   const sign = score.notable === "low" ? 1 : -1;
   const all = score.values.flatMap((row, layer) =>
     row.flatMap((value, head) => (value === null ? [] : [{ layer, head, value }])),
   );
-  return all.sort((a, b) => sign * (a.value - b.value)).slice(0, most);
+  return all.sort((a, b) => sign * (a.value - b.value)).slice(0, BEST);
 }
 
 /** Buttons that name them: a press chooses the head. */

@@ -220,11 +220,11 @@ export function foot(store: Store, leftOut: ReadonlySignal<LeftOut>, stops: Stop
 }
 
 /** The slider is finer where weights are small: its square is the weight. */
-export function weightAt(position: number): number {
+function weightAt(position: number): number {
   return Math.round(position * position * 10_000) / 10_000;
 }
 
-export function positionOf(weight: number): number {
+function positionOf(weight: number): number {
   return Math.sqrt(Math.min(1, Math.max(0, weight)));
 }
 
@@ -232,7 +232,7 @@ function weightText(weight: number): string {
   return String(Number(weight.toFixed(weight < 0.1 ? 3 : 2)));
 }
 
-export function percent(share: number): string {
+function percent(share: number): string {
   const hundredths = share * 100;
   if (hundredths > 0 && hundredths < 1) return "under 1%";
   return `${Math.round(hundredths)}%`;
