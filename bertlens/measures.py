@@ -105,12 +105,6 @@ class Measurement:
         self._scratch: tuple[Tensor, Tensor] | None = None
         lengths = [(len(r), len(c)) for r, c in zip(rows, self._columns, strict=True)]
         self._lengths = lengths
-        self._padding: Tensor | None = None
-        if any(length != shape for length in lengths):
-            inside = np.zeros((len(rows), *shape), bool)
-            for text, (n, m) in enumerate(lengths):
-                inside[text, :n, :m] = True
-            self._padding = self._tensor(~inside)[:, None]
         self.applies = np.array([[self._defined(m, t) for t in self._texts] for m in measures])
         self._lay_out_shares()
         self._lay_out_relations()
@@ -123,9 +117,12 @@ class Measurement:
         """
         if weights.dtype not in (torch.float32, torch.float64):
             weights = weights.float()
-        if self._padding is not None:
-            # Rows of padding hold whatever the model makes of them.
-            weights = weights.masked_fill(self._padding, 0)
+        if any(length != self._shape for length in self._lengths):
+            # Rows of padding hold whatever the model makes of them, be it NaN.
+            weights = weights.clone()
+            for text, (n, m) in enumerate(self._lengths):
+                weights[text, :, n:] = 0
+                weights[text, :, :, m:] = 0
         made: dict[Measure, Tensor] = {}
         made.update(self._offsets(weights))
         made.update(self._shares(weights))
@@ -276,7 +273,7 @@ class Measurement:
             largest = torch.mul(weights, self._keep, out=one).amax(-1).to(self._wide)
             made[Confidence()] = (largest @ self._free)[..., 0]
         if wanted & {Entropy("all"), Entropy("cls")}:
-            torch.mul(weights, 1 - SMOOTHING, out=one).add_(self._smooth)
+            torch.add(self._smooth, weights, alpha=1 - SMOOTHING, out=one)
             entropies = -torch.log(one, out=other).mul_(one).sum(-1).to(self._wide)
             made[Entropy("all")] = (entropies @ self._every)[..., 0]
             made[Entropy("cls")] = (entropies @ self._first)[..., 0]
