@@ -210,7 +210,7 @@ def batches(
     first one's place is `start`.
     """
     size = window_size(lens, batch_size) // WINDOW
-    heads = max(1, getattr(lens.config, "num_attention_heads", 1))
+    heads = capture.most_heads(lens.model)
     source = enumerate(texts, start)
     while window := list(islice(source, WINDOW * size)):
         found = list(encoded(lens, window, coverage, text_of=text_of, truncate=truncate))

@@ -7,6 +7,7 @@ from bertlens.capture.facts import (
     decoder_start,
     device_of,
     dtype_of,
+    most_heads,
     most_tokens,
     takes,
     translates,
@@ -14,7 +15,7 @@ from bertlens.capture.facts import (
 )
 from bertlens.capture.interface import Call
 from bertlens.capture.layers import Layer, Stored, StoredLayer, reach, store, stream
-from bertlens.capture.loading import loaded
+from bertlens.capture.loading import loaded, randomised
 from bertlens.capture.part import part
 from bertlens.capture.projection import Projected
 from bertlens.capture.reach import TIERS, Reach
@@ -40,8 +41,10 @@ __all__ = [
     "dtype_of",
     "loaded",
     "model_lock",
+    "most_heads",
     "most_tokens",
     "part",
+    "randomised",
     "reach",
     "scores_before_softmax",
     "store",

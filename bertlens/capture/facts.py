@@ -57,6 +57,11 @@ def most_tokens(model: nn.Module) -> int | None:
     return None
 
 
+def most_heads(model: nn.Module) -> int:
+    """How many heads a layer has, or 1 if the model does not say."""
+    return max(1, int(getattr(config_of(model), "num_attention_heads", None) or 1))
+
+
 def takes(model: nn.Module) -> str:
     """The name of the model's main input, such as "input_ids" or "pixel_values"."""
     return str(getattr(unwrapped(model), "main_input_name", "input_ids"))

@@ -1,9 +1,15 @@
-"""Load a model by name, with its head where the head has something to say."""
+"""New models: by name, with the head where that has something to say, or with random weights."""
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any
+
+import torch
+from torch import nn
+
+from bertlens.capture.bodies import unwrapped
 
 HEADS = {
     "SequenceClassification": "AutoModelForSequenceClassification",
@@ -29,6 +35,18 @@ def loaded(name: str | os.PathLike[str], **options: Any) -> tuple[Any, Any]:
         return model, AutoTokenizer.from_pretrained(name, **shared)
     processor = AutoProcessor.from_pretrained(name, **shared)  # type: ignore[no-untyped-call]
     return model, processor
+
+
+def randomised(model: nn.Module, seed: int) -> nn.Module:
+    """A new model of the same kind with the random weights it would start its training from.
+
+    The model given, its config and torch's random state stay as they are.
+    """
+    original: Any = unwrapped(model)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made: nn.Module = type(original)(copy.deepcopy(original.config))
+    return made.eval()
 
 
 def _auto_class(config: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from bertlens import capture
 from bertlens.probes.gold import UNKNOWN, Gold
 from bertlens.probes.offsets import OFFSETS, best_offset
 from bertlens.probes.treebank import ROOT
@@ -75,8 +75,5 @@ def randomised(lens: Lens, *, seed: int = 0) -> Lens:
     """
     from bertlens.lens import Lens
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        config = copy.deepcopy(lens.model.config)
-        model = type(lens.model)(config).eval().to(lens.device)
+    model = capture.randomised(lens.model, seed).to(lens.device)
     return Lens(model, lens.tokenizer, name=f"{lens.name}, random weights")
