@@ -16,6 +16,8 @@ from bertlens.attention import as_tokens
 from bertlens.encoding import Encoding, Token
 from bertlens.scan import read
 from bertlens.scores import HeadScores
+from bertlens.surface import SHARE
+from bertlens.tally import is_causal
 
 if TYPE_CHECKING:
     from bertlens.attention import Attention
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 Flags = NDArray[np.bool_]
 Pointed: TypeAlias = int | str | Iterable[int | str]
 """A token by its place; or every token that reads so, by label or else by piece; or several."""
-
-UNIT = "share of attention"
 
 
 class PairPattern(Protocol):
@@ -52,7 +52,7 @@ def between(attention: Attention, from_token: Pointed, to_token: Pointed) -> Hea
     return HeadScores(
         " -> ".join(ends),
         np.stack(values),
-        unit=UNIT,
+        unit=SHARE,
         description=f"Attention from {ends[0]} to {ends[1]}"
         + (", summed over the latter" if len(columns) > 1 else "")
         + (", mean over the former" if len(rows) > 1 else "")
@@ -211,7 +211,7 @@ def over_texts(
     return HeadScores(
         name,
         values,
-        unit=UNIT,
+        unit=SHARE,
         description=f"Attention to the {level}s that '{name}' joins a {level} to, mean over "
         f"{level}s that have one ({count.rows}); the baseline is even attention. {coverage}.",
         support=np.full(values.shape, count.rows),
@@ -245,8 +245,8 @@ class _Count:
         self._layers = []
         templates = np.zeros((len(batch), *weights.shape[2:]), np.float32)
         rows, even = 0, 0.0
-        n = min(batch.lengths)
-        causal = n > 1 and not bool(weights[0, :, :n, :n].triu(1).any())
+        n = batch.lengths[0]
+        causal = is_causal(weights[0, :, :n, :n])
         for text, encoding in enumerate(batch.encodings):
             made, count = template(self._pattern, encoding, self._level)
             n = len(made)

@@ -50,6 +50,29 @@ def count_by_ray(
         MissingExtraError: Ray is not installed.
         ValueError: fewer workers than one.
     """
+    with running(workers):
+        from ray.data import Dataset
+
+        if isinstance(texts, Dataset):
+            texts = (row[column] for row in texts.iter_rows())
+        found = sources(lens, texts, segments)
+        total = Counted(Tally(options.patterns), None, Coverage())
+        try:
+            for counted in _results(lens, found, options, workers, progress):
+                total = total.merged(counted)
+        except KeyboardInterrupt:
+            total = replace(total, coverage=replace(total.coverage, partial=True))
+    return total
+
+
+@contextmanager
+def running(workers: int) -> Iterator[None]:
+    """Ray runs inside; it is started on this machine unless it runs already, and then stopped.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ValueError: fewer workers than one.
+    """
     require("ray", "ray")
     import ray
 
@@ -58,19 +81,11 @@ def count_by_ray(
     started = not ray.is_initialized()
     if started:
         ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
-    if isinstance(texts, ray.data.Dataset):
-        texts = (row[column] for row in texts.iter_rows())
-    found = sources(lens, texts, segments)
-    total = Counted(Tally(options.patterns), None, Coverage())
     try:
-        for counted in _results(lens, found, options, workers, progress):
-            total = total.merged(counted)
-    except KeyboardInterrupt:
-        total = replace(total, coverage=replace(total.coverage, partial=True))
+        yield
     finally:
         if started:
             ray.shutdown()
-    return total
 
 
 class Worker:

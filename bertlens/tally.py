@@ -163,7 +163,7 @@ class Counter:
         shape = (int(weights.shape[-2]), int(weights.shape[-1]))
         self._measurement = Measurement(self._measures, rows, columns, shape, weights.device)
         n = min(len(rows[0]), shape[1])
-        causal = columns is None and n > 1 and not bool(weights[0, :, :n, :n].triu(1).any())
+        causal = columns is None and is_causal(weights[0, :, :n, :n])
         self._even = self._measurement.uniform(causal)
 
     def _counted(self) -> Tally:
@@ -192,6 +192,11 @@ class Counter:
             assert self._measurement is not None
             self._values.append(self._measurement(weights))
         self.tally = self.tally.merged(self._counted())
+
+
+def is_causal(maps: Tensor) -> bool:
+    """Whether no token looks ahead, as far as the maps [head, n, n] of one text tell."""
+    return maps.shape[-1] > 1 and not bool(maps.triu(1).any())
 
 
 def student(freedom: int) -> float:
