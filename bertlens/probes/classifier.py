@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,9 +21,7 @@ from bertlens.scores import HeadScores
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
-    from bertlens.probes.treebank import Sentence, Treebank
-
-    Sentences = Treebank | Iterable[Sentence]
+    from bertlens.probes.treebank import Sentences
 
 
 class NotFittedError(ValueError, AttributeError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bertlens.errors import require
@@ -16,7 +16,7 @@ from bertlens.probes.baselines import (
 from bertlens.probes.classifier import AttentionProbe
 from bertlens.probes.gold import Gold, control
 from bertlens.probes.page import cell, percent, table_html
-from bertlens.probes.treebank import Sentence, Treebank
+from bertlens.probes.treebank import Treebank
 from bertlens.probes.uas import Attachment, attachment
 from bertlens.probes.vectors import Vectors, WordVectors
 from bertlens.probes.word_maps import MEMORY, PairMaps, WordMaps, word_maps
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bertlens.lens import Lens
-
-    Sentences = Treebank | Iterable[Sentence]
+    from bertlens.probes.treebank import Sentences
 
 
 class ProbeRow(NamedTuple):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from bertlens.corpus import Coverage
+from torch import Tensor
+
+from bertlens import corpus
+from bertlens.corpus import Batch, Coverage
 from bertlens.encoding import Encoding, encode
 from bertlens.errors import AnnotationError, EmptyTextError, TextTooLongError
-from bertlens.probes.treebank import Errors, Sentence, checked_errors
+from bertlens.probes.treebank import Errors, Sentence, Treebank, checked_errors
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
@@ -90,6 +93,49 @@ def _encoded(
             coverage.note("cut", index)
             encoding = encode_words(lens, sentence.words[:n_words], where)
         yield EncodedSentence(index, encoding, n_words)
+
+
+class Collector(Protocol):
+    """Takes a layer of a batch at a time, and the batch once it was shown whole."""
+
+    def visit(self, layer: int, weights: Tensor, batch: Batch) -> None: ...
+
+    def commit(self, batch: Batch) -> None: ...
+
+
+def sweep_sentences(
+    lens: Lens,
+    treebank: Treebank,
+    collector: Collector,
+    *,
+    long: Long = "skip",
+    errors: Errors = "raise",
+    batch_size: int | None = AT_ONCE,
+    progress: bool = True,
+) -> Coverage:
+    """Run the sentences that the model can take, and show each layer's weights to `collector`.
+
+    Args:
+        long, errors: as in `encode_sentences`, which says what is raised.
+        batch_size: the most sentences at once; None is as in `Lens.scan`.
+        progress: show a progress bar.
+
+    Returns:
+        What became of the sentences; a batch's items are EncodedSentence.
+    """
+    coverage = Coverage()
+    swept = corpus.sweep(
+        lens,
+        encode_sentences(lens, treebank, coverage, long=long, errors=errors),
+        collector.visit,
+        commit=collector.commit,
+        text_of=lambda sentence: sentence.encoding,
+        batch_size=batch_size,
+        progress=progress,
+        total=len(treebank),
+    )
+    coverage.counted, coverage.partial = swept.counted, swept.partial
+    return coverage
 
 
 def encode_words(lens: Lens, words: Sequence[str], where: str) -> Encoding:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -11,11 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens import corpus
 from bertlens.corpus import Batch, Coverage
-from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, encode_sentences
+from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
 from bertlens.probes.pooling import WordPooling
-from bertlens.probes.treebank import Errors, Sentence, Treebank, as_treebank
+from bertlens.probes.treebank import Errors, Sentences, Treebank, as_treebank
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
@@ -56,7 +54,17 @@ class Guesses:
 
     def starts(self) -> NDArray[np.int64]:
         """Where each sentence's words begin among all words; one more entry than sentences."""
-        return np.cumsum([0, *(len(sentence) for sentence in self.treebank)])
+        return word_starts(self.treebank)
+
+
+def word_starts(treebank: Treebank) -> NDArray[np.int64]:
+    """Where each sentence's words begin among all words; one more entry than sentences."""
+    return np.cumsum([0, *(len(sentence) for sentence in treebank)])
+
+
+def nothing_picked(starts: NDArray[np.int64], n_layers: int, n_heads: int) -> NDArray[np.int16]:
+    """NOT_RUN for every word and head, [direction, word, layer, head]."""
+    return np.full((2, int(starts[-1]), n_layers, n_heads), NOT_RUN, np.int16)
 
 
 def pick(words: Tensor, mask: Tensor, *, self_attention: bool = False) -> tuple[Tensor, Tensor]:
@@ -82,7 +90,7 @@ def pick(words: Tensor, mask: Tensor, *, self_attention: bool = False) -> tuple[
 
 def guess(
     lens: Lens,
-    treebank: Treebank | Iterable[Sentence],
+    treebank: Sentences,
     *,
     self_attention: bool = False,
     long: Long = "skip",
@@ -109,20 +117,16 @@ def guess(
             "batch_size": batch_size,
         }
         return guess_by_ray(lens, treebank, options, workers=workers, progress=progress)
-    coverage = Coverage()
-    encoded = encode_sentences(lens, treebank, coverage, long=long, errors=errors)
     collected = _Collected(treebank, self_attention)
-    swept = corpus.sweep(
+    coverage = sweep_sentences(
         lens,
-        encoded,
-        collected.visit,
-        commit=collected.commit,
-        text_of=lambda sentence: sentence.encoding,
+        treebank,
+        collected,
+        long=long,
+        errors=errors,
         batch_size=batch_size,
         progress=progress,
-        total=len(treebank),
     )
-    coverage.counted, coverage.partial = swept.counted, swept.partial
     return Guesses(treebank, collected.picked(), self_attention, coverage, lens.name)
 
 
@@ -130,7 +134,7 @@ class _Collected:
     """Gathers guesses a layer at a time; a batch that was interrupted leaves no trace."""
 
     def __init__(self, treebank: Treebank, self_attention: bool) -> None:
-        self._starts = np.cumsum([0, *(len(sentence) for sentence in treebank)])
+        self._starts = word_starts(treebank)
         self._self_attention = self_attention
         self._pooling: tuple[Batch, WordPooling] | None = None
         self._layers: list[Tensor] = []
@@ -148,8 +152,7 @@ class _Collected:
         # [direction, batch, words, layer, head]
         found = torch.stack(self._layers, -1).permute(0, 1, 3, 4, 2).cpu().numpy() + np.int16(1)
         if self._picked is None:
-            shape = (2, int(self._starts[-1]), *found.shape[3:])
-            self._picked = np.full(shape, NOT_RUN, np.int16)
+            self._picked = nothing_picked(self._starts, *found.shape[3:])
         items: tuple[EncodedSentence, ...] = batch.items
         for b, item in enumerate(items):
             start = self._starts[item.index]
@@ -157,5 +160,5 @@ class _Collected:
 
     def picked(self) -> NDArray[np.int16]:
         if self._picked is None:
-            return np.full((2, int(self._starts[-1]), 1, 1), NOT_RUN, np.int16)
+            return nothing_picked(self._starts, 1, 1)
         return self._picked

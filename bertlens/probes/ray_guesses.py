@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bertlens.corpus import Coverage, window_size
 from bertlens.errors import BertlensError
-from bertlens.probes.guesses import NOT_RUN, Guesses, guess
+from bertlens.probes.guesses import Guesses, guess, nothing_picked, word_starts
 from bertlens.probes.treebank import Sentence, Treebank
 from bertlens.ray_engine import running
 
@@ -42,7 +42,7 @@ def guess_by_ray(
     """
     coverage = Coverage()
     picked: NDArray[np.int16] | None = None
-    starts = np.cumsum([0, *(len(sentence) for sentence in treebank)])
+    starts = word_starts(treebank)
     with running(workers):
         try:
             for first, found in _results(lens, treebank, options, workers, progress):
@@ -50,14 +50,13 @@ def guess_by_ray(
                 if not found.coverage.counted:
                     continue
                 if picked is None:
-                    shape = (2, int(starts[-1]), *found.picked.shape[2:])
-                    picked = np.full(shape, NOT_RUN, np.int16)
+                    picked = nothing_picked(starts, *found.picked.shape[2:])
                 at = int(starts[first])
                 picked[:, at : at + found.picked.shape[1]] = found.picked
         except KeyboardInterrupt:
             coverage.partial = True
     if picked is None:
-        picked = np.full((2, int(starts[-1]), 1, 1), NOT_RUN, np.int16)
+        picked = nothing_picked(starts, 1, 1)
     return Guesses(treebank, picked, options["self_attention"], coverage, lens.name)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from bertlens.probes.encoded import AT_ONCE, Long
 from bertlens.probes.guesses import guess
 from bertlens.probes.offsets import OFFSETS
 from bertlens.probes.relation_table import RelationTable
-from bertlens.probes.treebank import Errors, Sentence, Treebank
+from bertlens.probes.treebank import Errors, Sentences
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
-
-Sentences = Treebank | Iterable[Sentence]
 
 
 def relations(

@@ -112,7 +112,11 @@ class Treebank(Sequence[Sentence]):
         return f"<Treebank {self.name}: {len(self)} sentences, {self.n_words} words{skipped}>"
 
 
-def as_treebank(given: Treebank | Iterable[Sentence], name: str = "treebank") -> Treebank:
+Sentences: TypeAlias = Treebank | Iterable[Sentence]
+"""What a person may give where a treebank is wanted."""
+
+
+def as_treebank(given: Sentences, name: str = "treebank") -> Treebank:
     """A Treebank of what a person gave.
 
     Raises:

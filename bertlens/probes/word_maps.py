@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,13 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens import corpus
 from bertlens.corpus import Batch, Coverage
 from bertlens.errors import AnnotationError
-from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, encode_sentences
+from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
 from bertlens.probes.gold import Gold
 from bertlens.probes.pooling import WordPooling
-from bertlens.probes.treebank import Errors, Sentence, Treebank, as_treebank
+from bertlens.probes.treebank import Errors, Sentences, Treebank, as_treebank
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
@@ -111,7 +110,7 @@ class WordMaps:
 
 def word_maps(
     lens: Lens,
-    treebank: Treebank | Iterable[Sentence],
+    treebank: Sentences,
     *,
     memory: int = MEMORY,
     long: Long = "skip",
@@ -133,19 +132,16 @@ def word_maps(
         AnnotationError: no sentence can be run, or a word gives no token.
     """
     treebank = as_treebank(treebank)
-    coverage = Coverage()
     collected = _Collected(treebank, memory)
-    swept = corpus.sweep(
+    coverage = sweep_sentences(
         lens,
-        encode_sentences(lens, treebank, coverage, long=long, errors=errors),
-        collected.visit,
-        commit=collected.commit,
-        text_of=lambda sentence: sentence.encoding,
+        treebank,
+        collected,
+        long=long,
+        errors=errors,
         batch_size=batch_size,
         progress=progress,
-        total=len(treebank),
     )
-    coverage.counted, coverage.partial = swept.counted, swept.partial
     return collected.maps(coverage)
 
 
