@@ -6,7 +6,9 @@
  */
 
 import widget from "../src/index";
+import { panes as late } from "../src/late";
 import type { Traits } from "../src/state";
+import { panes } from "../src/views/registry";
 import { type Attention, longText, storePair, synthetic } from "./attention";
 import { FakeModel } from "./fake-model";
 import { arabic, chinese, emoji } from "./texts";
@@ -17,6 +19,8 @@ declare global {
     | undefined;
   var bertlensModel: FakeModel;
 }
+
+panes.value = { ...panes.peek(), ...late };
 
 const asked = new URLSearchParams(location.search);
 const number = (name: string, otherwise: number) => Number(asked.get(name) ?? otherwise);

@@ -95,7 +95,7 @@ def test_shift_click_finds_the_heads_that_join_two_tokens(notebook: Notebook) ->
 
 def test_value_norms_are_drawn_on_request(notebook: Notebook) -> None:
     explorer = Explorer(notebook.output(1))
-    explorer.menu("lines weights").select_option("value norms")
+    explorer.menu("lines").select_option("value norms")
 
     notebook.becomes("view.norm", "value")
     expect(explorer.frame).to_contain_text("Kobayashi 2020")

@@ -25,7 +25,8 @@ import { RunningText } from "./running-text";
 import { headName } from "./words";
 
 /** So many tokens are shown, those with most weight; all are in the copied text. */
-const SHOWN = 100;
+const FEW = 12;
+const MANY = 100;
 
 /** How the weights of one token come about: its query against every key, dimension by dimension. */
 export const queryKeyView: View = (container, store) => {
@@ -37,6 +38,7 @@ export const queryKeyView: View = (container, store) => {
   /** In an explorer folded away, and nothing is asked for, until it is opened. */
   const open = signal(views.peek().length === 1);
   const sorted = signal<"dimension" | "contribution">("dimension");
+  const many = signal(false);
   const followed = signal<number | null>(null);
   /** The token whose lead the dimensions are sorted by; null: the one with most weight. */
   const chosen = signal<number | null>(null);
@@ -119,6 +121,10 @@ export const queryKeyView: View = (container, store) => {
     },
   );
   const list = element("div", { class: "bl-inside-frame" }, grid.element);
+  const more = element("button", { type: "button", class: "bl-plain" });
+  more.addEventListener("click", () => {
+    many.value = !many.value;
+  });
   const copying = copyButton("Copy scores, weights and products as text", () => {
     const now = inside.peek();
     if (!now) return "";
@@ -140,7 +146,7 @@ export const queryKeyView: View = (container, store) => {
     const title = ["token", "index", ...own, ...all.map((d) => `q×k ${d}`)];
     return table([[caption.textContent ?? ""], title, ...lines]);
   });
-  const below = element("div", { class: "bl-pane-tools" }, copying);
+  const below = element("div", { class: "bl-pane-tools" }, more, copying);
   const shown = element("div", {}, caption, empty, text.element, list, below);
   container.append(shown);
 
@@ -186,7 +192,7 @@ export const queryKeyView: View = (container, store) => {
         dims: dims.value,
         followed: followed.value,
         sortedFor: sortedFor.value,
-        tokens: ranked.value.slice(0, SHOWN),
+        tokens: ranked.value.slice(0, many.value ? MANY : FEW),
         dark: dark.value,
       });
       container.dataset.painted = `${at.side} ${at.token}`;
@@ -217,6 +223,9 @@ export const queryKeyView: View = (container, store) => {
       say(empty, said);
       empty.hidden = !said;
       list.hidden = below.hidden = Boolean(said);
+      more.hidden = ranked.value.length <= FEW;
+      say(more, many.value ? "fewer" : "more");
+      more.setAttribute("aria-expanded", String(many.value));
     }),
   );
   return () => {

@@ -63,6 +63,7 @@ test("where the token is attended to its key meets the queries", async () => {
 test("a hidden token says so", async () => {
   const view = alone({ causal: true, traits: { token: 3 } });
   await painted(view, "from 3");
+  view.button("more").click();
   const berries = lines(view).find(([label]) => label === "berries")!;
   expect(berries.slice(1, 4)).toEqual([signed(dotOf(3, 16)), "−∞", "hidden"]);
   expect(view.find(".bl-note").textContent).toContain("× 0.5 + mask");
@@ -190,13 +191,15 @@ test("scores, weights and products are copied as a table", async () => {
   write.mockRestore();
 });
 
-test("of 512 tokens the hundred with most weight are shown, in a frame that scrolls", async () => {
+test("of 512 tokens the first twelve are shown, then a hundred in a frame that scrolls", async () => {
   const view = alone({
     attention: synthetic(longText(512), 1, 2),
     traits: { token: 400, text: "" },
   });
   await painted(view, "from 400");
-  expect(lines(view)).toHaveLength(1 + 100);
+  expect(lines(view)).toHaveLength(1 + 12);
+  view.button("more").click();
+  await eventually(() => expect(lines(view)).toHaveLength(1 + 100));
   expect(view.find(".bl-inside-frame").clientHeight).toBeLessThan(330);
   expect(view.el.scrollWidth).toBeLessThanOrEqual(900);
 });
