@@ -101,7 +101,6 @@ def visit(
         context.set_default_timeout(180_000)
         context.route(re.compile("^https?://"), answering(subject.answers))
         page = context.new_page()
-        blank = resident(renderer_of(browser))
         page.add_init_script(WATCH % subject.ready)
         page.goto(subject.url, wait_until="commit")
         page.wait_for_function("window.firstPaint", polling=100)
@@ -117,7 +116,6 @@ def visit(
         context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
         seen["heap"] = page.evaluate("performance.memory.usedJSHeapSize") / 2**20
         seen["memory"] = resident(renderer)
-        seen["gained"] = seen["memory"] - blank
         return seen
     finally:
         browser.close()
