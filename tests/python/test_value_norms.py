@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from transformers import T5Config, T5Model
 
 import bertlens as bl
 from bertlens.capture import Call
 from bertlens.capture.projection import Follower
 from bertlens.errors import OutOfReachError
+from bertlens.query_key import score_parts
 from bertlens.value_norms import block_output, transformed_values, value_norms
 from tests.python.opened import EIGHT, TEXT, attention_of, lens_for
+from tests.python.tiny import tokenizer_for
 
 PROJECTION = {
     "bert": "encoder.layer.1.attention.output.dense",
@@ -149,3 +152,50 @@ def test_cls_collects_weight_and_few_of_the_norms(demo: bl.Lens) -> None:
         share.append((lengths[..., 0] / lengths.sum(-1)).mean())
     assert np.mean(weight) == pytest.approx(0.43, abs=0.005)
     assert np.mean(share) == pytest.approx(0.08, abs=0.005)
+
+
+def translator() -> bl.Lens:
+    torch.manual_seed(3)
+    config = T5Config(
+        d_model=32,
+        d_kv=8,
+        num_layers=2,
+        num_heads=4,
+        d_ff=48,
+        vocab_size=420,
+        decoder_start_token_id=0,
+        pad_token_id=0,
+    )
+    return bl.Lens(T5Model(config).eval(), tokenizer_for("t5"))
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_kind_of_an_encoder_decoder_is_opened(kind: str) -> None:
+    lens = translator()
+    attention = lens("I went to the store.", "The cat sat.").kind(kind)
+    scores = attention.scores_before_softmax(1)
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = powers / powers.sum(-1, keepdims=True)
+    np.testing.assert_allclose(weights, attention.weights(1), atol=1e-6)
+    values, bias, output = transformed_values(attention, 1)
+    found = block_output(attention.weights(1), values, bias)
+    np.testing.assert_allclose(found, output, atol=1e-5 * max(1, np.abs(output).max()))
+    norms = attention.weights(1, norm="value")
+    assert norms.shape == (4, len(attention.tokens), len(attention.to_tokens))
+
+
+def test_a_text_of_a_padded_batch_is_opened_without_its_padding() -> None:
+    lens = lens_for("bert")
+    short, long = "I went.", TEXT
+    together = lens.many([long, short])[1]
+    alone = attention_of("bert", short)
+    assert len(together.tokens) == len(alone.tokens)
+    for asked in ("queries", "keys", "scores_before_softmax"):
+        found, expected = getattr(together, asked)(1, 2), getattr(alone, asked)(1, 2)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+    part = score_parts(together, 1, 2, row=3)
+    np.testing.assert_allclose(part.total, alone.scores_before_softmax(1, 2)[3:4], atol=1e-4)
+    np.testing.assert_allclose(together.rows(1, [3]), alone.weights(1)[:, [3]], atol=1e-5)
+    np.testing.assert_allclose(
+        together.weights(1, norm="value"), alone.weights(1, norm="value"), atol=1e-4
+    )
