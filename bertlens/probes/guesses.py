@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertlens.corpus import Batch, Coverage
+from bertlens.errors import AnnotationError
 from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
 from bertlens.probes.pooling import WordPooling
 from bertlens.probes.treebank import Errors, Sentences, Treebank, as_treebank
@@ -128,6 +129,18 @@ def guess(
         progress=progress,
     )
     return Guesses(treebank, collected.picked(), self_attention, coverage, lens.name)
+
+
+def checked_guesses(guesses: Guesses) -> Guesses:
+    """The guesses, if there are any.
+
+    Raises:
+        AnnotationError: every sentence was left out.
+    """
+    if not guesses.coverage.counted:
+        name = guesses.treebank.name
+        raise AnnotationError(f"{name}: no sentence could be run ({guesses.coverage}).")
+    return guesses
 
 
 class _Collected:

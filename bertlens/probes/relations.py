@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from bertlens.probes.encoded import AT_ONCE, Long
-from bertlens.probes.guesses import guess
+from bertlens.probes.guesses import checked_guesses, guess
 from bertlens.probes.offsets import OFFSETS
 from bertlens.probes.relation_table import RelationTable
 from bertlens.probes.treebank import Errors, Sentences
@@ -59,21 +59,23 @@ def relations(
 
     Raises:
         TypeError: no treebank, or only one of `select` and `evaluate`.
-        AnnotationError: an empty treebank, or a word without tokens.
+        AnnotationError: an empty treebank, a word without tokens, or no sentence that can be run.
     """
     if (treebank is None) == (select is None) or (select is None) != (evaluate is None):
         raise TypeError("Give a treebank, or both select= and evaluate=.")
     chosen_on, reported_on = (
-        guess(
-            lens,
-            sentences,
-            self_attention=self_attention,
-            long=long,
-            errors=errors,
-            batch_size=batch_size,
-            progress=progress,
-            engine=engine,
-            workers=workers,
+        checked_guesses(
+            guess(
+                lens,
+                sentences,
+                self_attention=self_attention,
+                long=long,
+                errors=errors,
+                batch_size=batch_size,
+                progress=progress,
+                engine=engine,
+                workers=workers,
+            )
         )
         if sentences is not None
         else None

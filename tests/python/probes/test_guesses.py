@@ -101,3 +101,8 @@ def test_a_word_without_tokens_is_named_or_its_sentence_skipped(demo: bl.Lens) -
 def test_options_are_checked(demo: bl.Lens) -> None:
     with pytest.raises(ValueError, match='long must be "skip", "cut" or "error", not \'no\''):
         guess(demo, [SHORT], long="no", progress=False)  # type: ignore[arg-type]
+
+
+def test_a_table_needs_a_sentence_that_was_run(demo: bl.Lens) -> None:
+    with pytest.raises(AnnotationError, match=r"no sentence could be run \(0 of 1 texts"):
+        bl.probes.relations(demo, [LONG], progress=False)
