@@ -30,8 +30,8 @@ CELLS = (
 
 
 def take(browser: Browser, lab: Lab, name: str, theme: str) -> None:
-    """One picture, with few enough colours to be small."""
-    page = browser.new_page(viewport={"width": 1460, "height": 1400}, device_scale_factor=1.5)
+    """One picture of the explorer, in one theme."""
+    page = browser.new_page(viewport={"width": 1460, "height": 1400}, device_scale_factor=1.25)
     notebook = Notebook(page, lab, lab.write(f"{Path(name).stem}.ipynb", *CELLS))
     page.evaluate(
         "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
@@ -45,7 +45,7 @@ def take(browser: Browser, lab: Lab, name: str, theme: str) -> None:
         pane.and_(page.locator("[data-painted]")).wait_for()
     page.evaluate(f"() => {PANEL}.content.deselectAll()")
     shot = Image.open(io.BytesIO(explorer.frame.screenshot(animations="disabled")))
-    shot.convert("RGB").quantize(128).save(DOCS / name, optimize=True)
+    shot.convert("RGB").save(DOCS / name, optimize=True)
     notebook.close()
     page.close()
 
