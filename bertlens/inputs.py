@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -34,7 +36,8 @@ class Inputs:
             tokenizer = _tokenizer_of(tokenizer)
         self.model = model
         self.tokenizer = tokenizer
-        self.name: str = name or getattr(self.config, "name_or_path", "") or type(model).__name__
+        loaded_from = getattr(self.config, "name_or_path", "")
+        self.name: str = name or shown_name(loaded_from or type(model).__name__)
         self.lock = capture.model_lock(model)
         self._check_vocabulary()
 
@@ -146,6 +149,11 @@ class Inputs:
                 f"{size}: they do not belong together. Load both from the same name, "
                 "or resize the model with model.resize_token_embeddings(len(tokenizer))."
             )
+
+
+def shown_name(name: str | os.PathLike[str]) -> str:
+    """A model's name for titles and pictures: of a folder its last part, else the whole."""
+    return Path(name).resolve().name if Path(name).is_dir() else str(name)
 
 
 def _tokenizer_of(given: Any) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from bertlens import capture
 from bertlens.attend import attend, attend_inputs
 from bertlens.attention import Attention
 from bertlens.errors import require
-from bertlens.inputs import Inputs
+from bertlens.inputs import Inputs, shown_name
 from bertlens.windows import Windows
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Lens(Inputs):
             OSError: no such model, or no network to fetch it.
         """
         model, tokenizer = capture.loaded(name, **options)
-        return cls(model, tokenizer, name=Path(name).name)
+        return cls(model, tokenizer, name=shown_name(name))
 
     @classmethod
     def demo(cls) -> Lens:
@@ -140,8 +139,14 @@ class Lens(Inputs):
         if window is not None:
             if text_pair is not None or words_pair is not None:
                 raise TypeError("window=... takes one text, not a pair.")
+            if truncate or inputs is not None:
+                raise TypeError(
+                    "window=... takes the whole text: leave out truncate= and inputs=."
+                )
             given = self._one_text(text, words)
             return Windows(self, given, size=window, overlap=overlap, exact=exact)
+        if overlap is not None:
+            raise TypeError("overlap=... belongs to windows: give window=... too.")
         if inputs is not None:
             return attend_inputs(self, inputs, exact=exact)
         if self.takes != "input_ids":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -211,3 +213,20 @@ def test_a_model_of_images_is_loaded_with_its_processor(tmp_path: Any) -> None:
     lens = bl.Lens.from_pretrained(tmp_path)
     image = np.zeros((32, 32, 3), np.uint8)
     assert len(lens(image).tokens) == 5  # [CLS] and 2 x 2 patches of 16
+
+
+def test_a_folder_gives_its_last_part_as_name(tmp_path: Path) -> None:
+    folder = tmp_path / "my-bert"
+    tiny("bert").save_pretrained(folder)
+    tokenizer_for("bert").save_pretrained(folder)
+    assert bl.Lens.from_pretrained(folder).name == "my-bert"
+    loaded = transformers.AutoModel.from_pretrained(folder)
+    assert bl.Lens(loaded, tokenizer_for("bert")).name == "my-bert"
+
+
+def test_arguments_that_would_change_nothing_are_refused() -> None:
+    lens = bl.Lens(tiny("bert"), tokenizer_for("bert"))
+    with pytest.raises(TypeError, match="give window="):
+        lens("I went to the store.", overlap=2)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="leave out truncate="):
+        lens("I went to the store.", window=8, truncate=True)  # type: ignore[call-overload]
