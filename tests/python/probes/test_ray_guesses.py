@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,6 @@ from bertlens.errors import AnnotationError
 from bertlens.probes import Sentence
 from bertlens.probes.guesses import guess
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    ray = pytest.importorskip("ray", reason="Ray is not installed: bertlens[ray]")
-    pytest.importorskip("pyarrow", reason="Ray Data is not installed: bertlens[ray]")
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
-    yield ray
-    ray.shutdown()
 
 
 def chain(words: list[str]) -> Sentence:
