@@ -27,10 +27,11 @@ class Probe:
 
     def __init__(self, output: Locator) -> None:
         self.pane = output.get_by_role("region", name="Probe")
-        self.pane.get_by_role("option").first.wait_for(timeout=60_000)
+        self.sentences = self.pane.get_by_role("listbox").get_by_role("option")
+        self.sentences.first.wait_for(timeout=60_000)
 
     def sentence(self, text: str) -> Locator:
-        return self.pane.get_by_role("listbox").get_by_role("option").filter(has_text=text)
+        return self.sentences.filter(has_text=text)
 
     def menu(self, label: str) -> Locator:
         return self.pane.get_by_role("combobox", name=label)
@@ -62,7 +63,7 @@ def test_the_view_opens_on_the_relations_best_head(notebook: Notebook, probe: Pr
         "next((row.correct, row.support) for row in table.rows if row.relation == 'obj')"
     )
     expect(probe.pane).to_contain_text(f"finds the head of {right} of {words} words")
-    expect(probe.pane.get_by_role("option").filter(has_text="hangs on")).to_have_count(words)
+    expect(probe.sentences).to_have_count(words)
 
 
 def test_choosing_a_relation_reaches_python_and_colours_the_grid(
@@ -95,9 +96,8 @@ def test_misses_alone(notebook: Notebook, probe: Probe) -> None:
     probe.pane.get_by_role("button", name="misses").click()
 
     missed = notebook.python("len(table.examples('obj', view.layer, view.heads[-1], hit=False))")
-    options = probe.pane.get_by_role("listbox").get_by_role("option")
-    expect(options).to_have_count(missed)
-    expect(options.first).to_contain_text("this head picks")
+    expect(probe.sentences).to_have_count(missed)
+    expect(probe.sentences.first).to_contain_text("this head picks")
 
 
 def test_another_cell_and_python_stay_in_step(notebook: Notebook, probe: Probe) -> None:
