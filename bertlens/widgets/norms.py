@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from bertlens.attention import Attention, Source, Weights
 from bertlens.derived import derived
 
 SCALE = (
-    "Value norms are drawn as shares of the largest sum of a row in the layer; Python gives them "
-    "in the units of the hidden states: att.weights(layer, head, norm='value')."
+    "Value norms are drawn as shares of the head's largest sum of a row; Python gives them in the "
+    "units of the hidden states: att.weights(layer, head, norm='value')."
 )
 
 
 class Shares:
-    """Norms divided by the layer's largest sum of a row, so that they lie in 0 to 1 as weights do.
+    """Norms divided by the head's largest sum of a row, so that they lie in 0 to 1 as weights do.
 
-    Heads of a layer stay comparable: one that writes little is faint.
+    Rows of a head stay comparable; heads do not, as one that writes little would hardly be seen.
     """
 
     def __init__(self, norms: Source) -> None:
         self._norms = norms
-        self._largest: dict[int, float] = {}
         self.n_layers = norms.n_layers
         self.n_heads = norms.n_heads
 
@@ -31,9 +32,8 @@ class Shares:
 
     def layer(self, layer: int) -> Weights:
         norms = self._norms.layer(layer)
-        if layer not in self._largest:
-            self._largest[layer] = float(norms.sum(-1).max())
-        made: Weights = norms / max(self._largest[layer], 1e-30)
+        largest = norms.sum(-1).max(-1)[:, None, None]
+        made: Weights = norms / np.maximum(largest, np.float32(1e-30))
         return made
 
     def rows(self, layer: int, rows: Sequence[int]) -> Weights:

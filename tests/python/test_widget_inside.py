@@ -110,7 +110,7 @@ def test_a_pair_that_is_pointed_at_leaves_no_trace(lens: bl.Lens) -> None:
     assert reply["score"]["name"] not in [score["name"] for score in listed["scores"]]
 
 
-def test_value_norms_are_drawn_as_shares_of_the_layers_largest_row(lens: bl.Lens) -> None:
+def test_value_norms_are_drawn_as_shares_of_the_heads_largest_row(lens: bl.Lens) -> None:
     attention = lens(STORE)
     view = attention.explore()
     page = Page(view)
@@ -120,13 +120,13 @@ def test_value_norms_are_drawn_as_shares_of_the_layers_largest_row(lens: bl.Lens
     assert "value norms" in page.state["meta"]["model"]
     assert any("Kobayashi 2020" in note for note in page.state["meta"]["notes"])
     norms = attention.weights(1, norm="value")
-    largest = norms.sum(-1).max()
+    largest = norms.sum(-1).max(-1)
     _, row = page.ask(
         "row", layer=1, heads=[0, 3], index=2, side="from", level="token", special="show"
     )
-    np.testing.assert_allclose(row, norms[[0, 3], 2] / largest, atol=1e-6)
+    np.testing.assert_allclose(row, norms[[0, 3], 2] / largest[[0, 3], None], atol=1e-6)
     _, block = page.ask("block", layer=1, heads=[3], level="token")
-    assert np.abs(block[0] / 255 - np.sqrt(norms[3] / largest)).max() < 0.003
+    assert np.abs(block[0] / 255 - np.sqrt(norms[3] / largest[3])).max() < 0.003
     view.norm = None
     assert page.state["generation"] == before + 2
     assert page.state["meta"]["model"] == attention.model_name

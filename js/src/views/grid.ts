@@ -88,7 +88,7 @@ export const gridView: View = (container, store) => {
       return element("div", { role: "row", class: "bl-grid-row" }, name, ...own);
     });
     grid.style.gridTemplateColumns = `auto repeat(${n_heads}, minmax(0, 1fr))`;
-    grid.style.setProperty("--bl-heads", String(n_heads));
+    frame.style.setProperty("--bl-heads", String(n_heads));
     grid.toggleAttribute("data-dense", n_heads > 16);
     const top = element("div", { role: "row", class: "bl-grid-row" }, ...columns);
     grid.replaceChildren(top, ...lines);
