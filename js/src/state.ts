@@ -168,6 +168,8 @@ export class Store {
         if (answer.status === "ok" && answer.data instanceof Float32Array) {
           const n = answer.shape.at(-1) ?? 0;
           this.#rows.set(key, { data: answer.data, n, byteLength: answer.data.byteLength });
+          // Here now; once the cache has given it up it may be asked for again.
+          this.#asked.delete(key);
         }
         return answer;
       }),

@@ -157,6 +157,19 @@ test("exact rows are asked for once and kept", async () => {
   expect(model.asked("row")).toHaveLength(1);
 });
 
+test("a row that the cache gave up is asked for again", async () => {
+  const { model, store } = open({}, synthetic(longText(512)));
+  const row = (index: number) => store.row({ layer: 0, heads: [0, 1, 2, 3], index, side: "from" });
+  // 512 rows of 4 x 512 floats are more than the cache holds.
+  for (let index = 0; index < 512; index++) row(index);
+  await settle();
+  expect(row(511)).not.toBeNull();
+  expect(row(0)).toBeNull();
+  await settle();
+  expect(row(0)).not.toBeNull();
+  expect(model.asked("row")).toHaveLength(513);
+});
+
 test("thumbnails wait for the first lines", async () => {
   const { model, store } = open();
   expect(store.grid()).toBeNull();
