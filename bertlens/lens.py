@@ -140,9 +140,7 @@ class Lens(Inputs):
             if text_pair is not None or words_pair is not None:
                 raise TypeError("window=... takes one text, not a pair.")
             if truncate or inputs is not None:
-                raise TypeError(
-                    "window=... takes the whole text: leave out truncate= and inputs=."
-                )
+                raise TypeError("window=... takes the whole text: leave out truncate= and inputs=.")
             given = self._one_text(text, words)
             return Windows(self, given, size=window, overlap=overlap, exact=exact)
         if overlap is not None:
