@@ -151,7 +151,7 @@ def pinned(attention: Attention, example: Example) -> int | None:
 def examples(request: Request) -> Reply:
     """{relation, layer, head, hit, distance, start} -> {examples, total, ...}: words of a relation.
 
-    `hit` is true, false or null for both, `distance` a whole number or null for all. Up to MOST
+    `hit` is "hit", "miss" or "both", `distance` a whole number or null for all. Up to MOST
     examples from `start` on; `total` counts those that pass the filters. `right` of `support`
     are hits, `distances` lists how many words each distance has, both without the filters.
     """
@@ -167,7 +167,7 @@ def examples(request: Request) -> Reply:
     if request.has("distance"):
         distance = request.content["distance"]
         kept = [example for example in kept if example.distance == distance]
-    start = request.index("start", max(1, len(kept) + 1))
+    start = request.index("start", len(kept) + 1)
     counts: dict[int, int] = {}
     for example in every:
         counts[example.distance] = counts.get(example.distance, 0) + 1
