@@ -45,7 +45,15 @@ def _inside(model: nn.Module) -> nn.Module:
 def base_of(model: nn.Module) -> nn.Module:
     """The model without wrappers and task head: the same attention, and no logits to pay for."""
     model = unwrapped(model)
-    return model.base_model if isinstance(model, PreTrainedModel) else model
+    if not isinstance(model, PreTrainedModel):
+        return model
+    base: nn.Module = model.base_model
+    # DINOv3 calls its stack of layers so, which takes no pictures.
+    return base if _takes(base, model.main_input_name) else model
+
+
+def _takes(model: nn.Module, name: str) -> bool:
+    return name in inspect.signature(model.forward).parameters
 
 
 ANSWERS = {
@@ -112,6 +120,15 @@ def settle(body: nn.Module, inputs: Mapping[str, Any]) -> None:
     if is_short(body, inputs):
         for part in _choosers(body):
             part.set_attention_type("original_full")  # type: ignore[operator]
+
+
+def sorts_by_windows(body: nn.Module) -> bool:
+    """Whether a part sorts patches so that those of a window are neighbours (Qwen2.5-VL)."""
+    for part in {type(module) for module in body.modules()}:
+        code = getattr(inspect.unwrap(part.forward), "__code__", None)
+        if code is not None and "window_index" in (*code.co_varnames, *code.co_cellvars):
+            return True
+    return False
 
 
 def _choosers(body: nn.Module) -> list[nn.Module]:

@@ -6,23 +6,24 @@ numbers, so a family that nobody has seen gets the best way that passes, and nev
 
 from __future__ import annotations
 
+import re
 import weakref
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import call_body, has_two_ways, is_short, settle, unwrapped
+from bertlens.capture.bodies import has_two_ways, is_short, settle, sorts_by_windows, unwrapped
 from bertlens.capture.borrowing import borrowed, random_state_kept
 from bertlens.capture.forms import form_of
-from bertlens.capture.hooks import tensors_in, watched
-from bertlens.capture.interface import Call, tapped
-from bertlens.capture.outputs import attention_fields, kind_of_field
-from bertlens.capture.reach import Listed, Place, Reach
-from bertlens.capture.running import run, use_eager
+from bertlens.capture.interface import Call
+from bertlens.capture.reach import Place, Reach
+from bertlens.capture.running import run
+from bertlens.capture.taps import by_taps, tapped_layers
+from bertlens.capture.truth import Truth, same, truth_of
 from bertlens.errors import NoAttentionError
 
 _found: weakref.WeakKeyDictionary[nn.Module, dict[Any, Reach]] = weakref.WeakKeyDictionary()
@@ -61,6 +62,12 @@ def forget(body: nn.Module) -> None:
 def _find(
     model: nn.Module, body: nn.Module, short: Mapping[str, Any], inputs: Mapping[str, Any]
 ) -> Reach:
+    return replace(_ways(model, body, short, inputs), by_windows=sorts_by_windows(body))
+
+
+def _ways(
+    model: nn.Module, body: nn.Module, short: Mapping[str, Any], inputs: Mapping[str, Any]
+) -> Reach:
     with borrowed(unwrapped(model)), random_state_kept():
         try:
             return _calibrated(body, short)
@@ -91,52 +98,35 @@ def _small(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return cut
 
 
-@dataclass
-class _Truth:
-    """What the model itself says in eager mode.
-
-    Attributes:
-        kinds: kind -> its layers' tensors, as the model lists them.
-        lists: kind -> the output and the indices in it where they are listed.
-        places: id of a tensor -> the innermost place that returned it inside a tuple.
-        kept: tensors, so that their ids stay their own.
-    """
-
-    kinds: dict[str, list[Tensor]] = field(default_factory=dict)
-    lists: dict[str, Listed] = field(default_factory=dict)
-    places: dict[int, Place] = field(default_factory=dict)
-    kept: list[Tensor] = field(default_factory=list)
-
-    def read(self, outputs: Any) -> None:
-        """Take the lists of attentions out of a model's outputs."""
-        for name, tensors in attention_fields(outputs).items():
-            # Pooling models look at different numbers of tokens: each is a kind of its own.
-            sizes = list(dict.fromkeys(tensor.shape[-2:] for tensor in tensors))
-            for i, size in enumerate(sizes):
-                kind = kind_of_field(name) + (f" {i}" if len(sizes) > 1 else "")
-                indices = tuple(n for n, t in enumerate(tensors) if t.shape[-2:] == size)
-                self.kinds[kind] = [tensors[n] for n in indices]
-                self.lists[kind] = Listed(name, indices)
-
-
 def _calibrated(body: nn.Module, inputs: Mapping[str, Any]) -> Reach:
     settle(body, inputs)
-    calls = _tapped_calls(body, inputs)
-    truth = _truth(body, inputs)
-    tapped_reach = _by_taps(calls, truth)
+    made = tapped_layers(body, inputs)
+    truth = truth_of(body, inputs)
+    tapped_reach = by_taps(made, truth)
     if truth.kinds and set(truth.kinds) <= set(tapped_reach.layers):
         return tapped_reach
     forms = {kind: form_of(body, kind, tensors[0]) for kind, tensors in truth.kinds.items()}
     for reach in _candidates(tapped_reach, truth, forms):
         if _gives_the_truth(reach, body, inputs, truth):
-            return replace(reach, checked=tapped_reach.checked | set(_known(reach, truth)))
+            found = replace(reach, checked=tapped_reach.checked | set(_known(reach, truth)))
+            return _with_what_is_left_out(found, truth)
     if tapped_reach.layers:
-        return tapped_reach
-    raise NoAttentionError(unreachable(body, truth.kinds))
+        return _with_what_is_left_out(tapped_reach, truth)
+    raise NoAttentionError(unreachable(body, truth.kinds, tapped_reach.left_out))
+
+
+def _with_what_is_left_out(reach: Reach, truth: Truth) -> Reach:
+    """Say of every kind that the model lists and that is not shown that it is no weights."""
+    rest = {
+        kind: "what the model lists are no attention weights"
+        for kind in truth.kinds
+        if kind not in reach.layers
+    }
+    return replace(reach, left_out={**reach.left_out, **rest})
 
 
 def _candidates(
-    tapped_reach: Reach, truth: _Truth, forms: Mapping[str, str | None]
+    tapped_reach: Reach, truth: Truth, forms: Mapping[str, str | None]
 ) -> Iterator[Reach]:
     """Ways to what the taps do not reach, the best first; then ways without taps."""
     for base in (tapped_reach, Reach()):
@@ -156,7 +146,7 @@ def _candidates(
         yield replace(with_rest, lists={kind: truth.lists[kind] for kind in rest})
 
 
-def _hooks(kinds: Collection[str], truth: _Truth) -> dict[Place, str] | None:
+def _hooks(kinds: Collection[str], truth: Truth) -> dict[Place, str] | None:
     """Where the modules return the layers of some kinds; None if not all are found."""
     hooks: dict[Place, str] = {}
     for kind in kinds:
@@ -168,7 +158,7 @@ def _hooks(kinds: Collection[str], truth: _Truth) -> dict[Place, str] | None:
 
 
 def _gives_the_truth(
-    reach: Reach, body: nn.Module, inputs: Mapping[str, Any], truth: _Truth
+    reach: Reach, body: nn.Module, inputs: Mapping[str, Any], truth: Truth
 ) -> bool:
     raw = replace(reach, forms=dict.fromkeys(reach.forms, "as is"))
     seen = _Seen()
@@ -184,89 +174,8 @@ def _gives_the_truth(
     )
 
 
-def _known(reach: Reach, truth: _Truth) -> list[str]:
+def _known(reach: Reach, truth: Truth) -> list[str]:
     return [kind for kind in reach.layers if kind in truth.kinds]
-
-
-def _truth(body: nn.Module, inputs: Mapping[str, Any]) -> _Truth:
-    truth = _Truth()
-
-    def see(path: str, output: Any) -> None:
-        for steps, tensor in tensors_in(output):
-            if steps and tensor.dim() >= 4:
-                truth.places.setdefault(id(tensor), Place(path, steps))
-                truth.kept.append(tensor)
-
-    use_eager(body)
-    torch.manual_seed(0)
-    try:
-        with watched(body, see):
-            outputs = call_body(body, inputs, output_attentions=True)
-    except (TypeError, ValueError, NotImplementedError):
-        return _Truth()  # a family that has no such option
-    truth.read(outputs)
-    return truth
-
-
-def _tapped_calls(body: nn.Module, inputs: Mapping[str, Any]) -> list[tuple[str, Tensor]]:
-    """(module path, weights) of every call of an attention function, in order."""
-    paths = {id(module): path for path, module in body.named_modules()}
-    calls: list[tuple[str, Tensor]] = []
-
-    def note(call: Call) -> Tensor:
-        output, weights = call.eager()
-        calls.append((paths.get(id(call.module), ""), weights))
-        return output
-
-    torch.manual_seed(0)
-    try:
-        with tapped(body, note):
-            call_body(body, inputs)
-    except LookupError:
-        return []  # a module without an eager function beside it
-    return calls
-
-
-def _by_taps(calls: list[tuple[str, Tensor]], truth: _Truth) -> Reach:
-    """Give each call the kind whose next layer has the same weights."""
-    used: Counter[str] = Counter()
-    kind_at: dict[str, str | None] = {}
-    for path, weights in calls:
-        kind = next((k for k in truth.kinds if _is_next(weights, truth.kinds[k], used[k])), None)
-        if kind_at.setdefault(path, kind) != kind:
-            kind_at[path] = kind = None
-        if kind is not None:
-            used[kind] += 1
-    whole = {kind for kind, tensors in truth.kinds.items() if used[kind] == len(tensors)}
-    taps = {path: kind for path, kind in kind_at.items() if kind in whole and kind is not None}
-    checked = frozenset(taps.values())
-    taps |= _unlisted(calls, {path for path, kind in kind_at.items() if kind}, truth)
-    layers = Counter(taps[path] for path, _ in calls if path in taps)
-    return Reach(taps, layers=dict(layers), forms=dict.fromkeys(layers, "as is"), checked=checked)
-
-
-def _is_next(weights: Tensor, tensors: list[Tensor], used: int) -> bool:
-    return used < len(tensors) and same(weights, tensors[used])
-
-
-def _unlisted(calls: list[tuple[str, Tensor]], listed: set[str], truth: _Truth) -> dict[str, str]:
-    """Kinds of calls that the model's outputs do not list: by where they are and their sizes."""
-    if truth.kinds and not listed:
-        return {}  # the outputs list other numbers: what the calls give is not the whole
-    rest = {path: weights for path, weights in reversed(calls) if path not in listed}
-    names: dict[str, str] = {}
-    for path, weights in rest.items():
-        square = weights.shape[-1] == weights.shape[-2]
-        names[path] = path.split(".")[0] if listed else "self" if square else "cross"
-    sizes: dict[str, list[Any]] = {}
-    for path, name in names.items():
-        found = sizes.setdefault(name, [])
-        if rest[path].shape[-2:] not in found:
-            found.insert(0, rest[path].shape[-2:])
-    return {
-        path: f"{name} {sizes[name].index(rest[path].shape[-2:])}" if len(sizes[name]) > 1 else name
-        for path, name in names.items()
-    }
 
 
 class _Seen:
@@ -284,24 +193,26 @@ class _Seen:
         self.found[kind].append(weights)
 
 
-def same(found: Tensor, expected: Tensor) -> bool:
-    """Whether two tensors hold the same weights, up to the rounding of their dtype."""
-    if found.shape != expected.shape:
-        return False
-    loose = 1e-6 if found.dtype in (torch.float32, torch.float64) else 2e-2
-    return torch.allclose(found.float(), expected.float(), atol=loose, rtol=0, equal_nan=True)
-
-
-def unreachable(body: nn.Module, listed: Mapping[str, Any]) -> str:
+def unreachable(body: nn.Module, listed: Mapping[str, Any], left_out: Mapping[str, str]) -> str:
     """Why there is nothing to see, in words."""
     name = type(body).__name__
+    if left_out:
+        why = "; ".join(f"{kind}: {reason}" for kind, reason in left_out.items())
+        return f"{name} has attention that cannot be shown as it is ({why}). Load another model."
     if listed:
         return (
             f"{name} returns something else than attention weights as its attentions "
             f"({', '.join(listed)}), and bertlens will not show it as such. Load another model."
         )
-    if not any("attention" in type(module).__name__.lower() for module in body.modules()):
+    classes = {type(module).__name__ for module in body.modules()}
+    if not any("attention" in cls.lower() for cls in classes):
         return f"{name} has no attention, so there is nothing to look at. Load another model."
+    fast = [cls for cls in classes if re.search(r"Sdpa(Self)?Attention|FlashAttention2", cls)]
+    if fast:
+        return (
+            f"{name} was made with an attention that gives no weights ({', '.join(sorted(fast))}). "
+            'Load it with attn_implementation="eager".'
+        )
     return (
         f"{name} keeps its attention out of reach: it neither uses transformers' attention "
         "interface nor returns attentions. Load a model of another family."

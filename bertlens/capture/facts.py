@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -64,7 +65,15 @@ def most_heads(model: nn.Module) -> int:
 
 def takes(model: nn.Module) -> str:
     """The name of the model's main input, such as "input_ids" or "pixel_values"."""
-    return str(getattr(unwrapped(model), "main_input_name", "input_ids"))
+    inner = unwrapped(model)
+    said = str(getattr(inner, "main_input_name", "input_ids"))
+    named = [
+        name
+        for name, parameter in inspect.signature(inner.forward).parameters.items()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    # Parts of vision-language models name the input of the whole, which they do not take.
+    return said if said in named or not named else named[0]
 
 
 def translates(model: nn.Module) -> bool:

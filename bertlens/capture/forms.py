@@ -85,7 +85,7 @@ def _from_band(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
             f"The model gives some tokens global attention ({found.shape[-1]} columns in a band of "
             f"{2 * width + 1}), which does not fit one matrix. Run it without global attention."
         )
-    _check_dense(n)
+    check_dense(n)
     dense = found.new_zeros((*found.shape[:2], n, n))
     for offset in range(-width, width + 1):
         rows = torch.arange(max(0, -offset), min(n, n - offset))
@@ -98,7 +98,7 @@ def _from_blocks(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     """LongT5: [batch, block, heads, row in block, column in the blocks before, here and after]."""
     batch, blocks, heads, length, _ = found.shape
     n = sizes.shape(kind)[0] or blocks * length
-    _check_dense(n)
+    check_dense(n)
     spread = found.new_zeros((batch, heads, blocks * length, (blocks + 2) * length))
     for block in range(blocks):
         rows = slice(block * length, (block + 1) * length)
@@ -107,11 +107,16 @@ def _from_blocks(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     return spread[:, :, :n, length : length + n]
 
 
-def _check_dense(n: int) -> None:
+def check_dense(n: int) -> None:
+    """Make sure that a matrix of zeros outside of a band or blocks is of a bearable size.
+
+    Raises:
+        NoAttentionError: it is not.
+    """
     if n > MOST_DENSE:
         raise NoAttentionError(
-            f"The model attends within a band, and a dense matrix of {n} tokens would be too "
-            f"large: at most {MOST_DENSE} are shown. Give a shorter text or window=..."
+            f"The model attends within a band or blocks, and a dense matrix of {n} tokens would be "
+            f"too large: at most {MOST_DENSE} are shown. Give a shorter text or window=..."
         )
 
 
@@ -151,7 +156,7 @@ def form_of(body: nn.Module, kind: str, found: Tensor) -> str | None:
         return named
     # A kind of several sizes, as pooling models have, may go from few to many tokens.
     staged = kind[-1].isdigit()
-    square = kind == "cross" or staged or found.shape[-1] == found.shape[-2]
+    square = "cross" in kind.split() or staged or found.shape[-1] == found.shape[-2]
     return "as is" if found.dim() == 4 and square and are_weights(found) else None
 
 

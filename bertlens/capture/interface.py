@@ -8,6 +8,7 @@ capturing function; on every other thread it is the implementation that was ther
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -80,9 +81,12 @@ _names_guard = threading.Lock()
 
 
 def eager_function(module: nn.Module) -> Attend:
-    """The eager attention function of the file that defines the module's class."""
-    for cls in type(module).__mro__:
-        found = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
+    """The eager attention function of the file that the module's forward is written in."""
+    # A class may inherit its forward from another family's file, and with it that file's function.
+    forward = getattr(inspect.unwrap(type(module).forward), "__globals__", {})
+    files = [sys.modules.get(cls.__module__) for cls in type(module).__mro__]
+    for names in (forward, *(vars(file) for file in files if file is not None)):
+        found = names.get("eager_attention_forward")
         if found is not None:
             return found  # type: ignore[no-any-return]
     raise LookupError(f"{type(module).__name__} has no eager attention function beside it")

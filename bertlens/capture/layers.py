@@ -117,6 +117,10 @@ class Stored:
                     f"Layer {broken[0]}{of} makes numbers that are not numbers (NaN){later}. "
                     "Load the model in float32."
                 )
+        if self.reach.by_windows:
+            notes.append("The model sorts patches by windows; they are numbered in that order.")
+        for kind, why in self.reach.left_out.items():
+            notes.append(f"The {kind} attention is left out: {why}.")
         return tuple(note for note in notes if note)
 
 

@@ -30,8 +30,9 @@ def _named(outputs: Any, prefix: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 def kind_of_field(name: str) -> str:
     """ "attentions" -> "self", "encoder_attentions" -> "encoder", "text_model_output.attentions"
-    -> "text"."""
+    -> "text", "cross_encoder_attentions" -> "cross"."""
     *outer, last = name.split(".")
     own = last.removesuffix("attentions").strip("_")
+    own = "cross" if own.startswith("cross_") else own
     whole = [part.removesuffix("_output").removesuffix("_model") for part in outer] + [own]
     return " ".join(part for part in whole if part) or "self"

@@ -40,6 +40,8 @@ class Reach:
         forms: kind -> the form of what the model returns, see `forms`.
         checked: kinds whose weights were compared with the model's own eager attentions.
         removable: whether weights can be taken out of the modules' outputs as they pass.
+        left_out: kinds that the model has and that are not shown -> why.
+        by_windows: whether the model puts patches in an order of its own before its layers.
     """
 
     taps: Mapping[str, str] = field(default_factory=dict)
@@ -49,13 +51,19 @@ class Reach:
     forms: Mapping[str, str] = field(default_factory=dict)
     checked: frozenset[str] = frozenset()
     removable: bool = True
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    by_windows: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Names of the kinds, the encoder's before the decoder's."""
-        first = ("self", "encoder", "decoder", "cross")
-        known = [kind for kind in first if kind in self.layers]
-        return (*known, *(kind for kind in self.layers if kind not in first))
+        """Names of the kinds, the encoder's before the decoder's, and cross after what it joins."""
+        order = {
+            "self": 0,
+            "encoder": 0,
+            "decoder": 1,
+            "cross": 2 if "decoder" in self.layers else 4,
+        }
+        return tuple(sorted(self.layers, key=lambda kind: order.get(kind, 3)))
 
     def tier(self, kind: str) -> int:
         """1, 2 or 3: see TIERS."""

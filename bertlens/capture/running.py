@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from bertlens.capture.bodies import call_body, settle
 from bertlens.capture.borrowing import attention_configs
 from bertlens.capture.forms import FORMS, Sizes
+from bertlens.capture.forwards import Forwards, refused
 from bertlens.capture.hooks import taken
 from bertlens.capture.interface import Call, fast_output, tapped
 from bertlens.capture.outputs import attention_fields
@@ -41,11 +42,14 @@ def run(body: nn.Module, inputs: Mapping[str, Any], reach: Reach, receiver: Rece
         counts[kind] += 1
         return layer
 
-    def sink(call: Call) -> Tensor:
-        kind = reach.taps.get(paths.get(id(call.module), ""))
-        if kind is None:
-            return fast_output(call)
-        return receiver.call(kind, number(kind), call)
+    def layer(path: str, call: Call) -> Tensor:
+        kind = reach.taps.get(path)
+        return fast_output(call) if kind is None else receiver.call(kind, number(kind), call)
+
+    def doubt(path: str, call: Call, why: str) -> None:
+        # Where the model lists its weights, each call was found to be a layer.
+        if path in reach.taps and reach.taps[path] not in reach.checked:
+            refused(path, call, why)
 
     def take(kind: str, found: Tensor) -> None:
         layer = number(kind)
@@ -55,7 +59,9 @@ def run(body: nn.Module, inputs: Mapping[str, Any], reach: Reach, receiver: Rece
     with ExitStack() as stack:
         options = {}
         if reach.taps:
-            stack.enter_context(tapped(body, sink))
+            forwards = Forwards(paths, layer, doubt)
+            stack.enter_context(forwards.watching(body, reach.taps))
+            stack.enter_context(tapped(body, forwards.call))
         else:
             use_eager(body)
         if reach.asks_for_attentions:

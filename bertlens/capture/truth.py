@@ -1,0 +1,100 @@
+"""What a model itself says of its attention, in eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bertlens.capture.bodies import call_body
+from bertlens.capture.hooks import tensors_in, watched
+from bertlens.capture.outputs import attention_fields, kind_of_field
+from bertlens.capture.reach import Listed, Place
+from bertlens.capture.running import use_eager
+
+
+@dataclass
+class Truth:
+    """A pass in eager mode.
+
+    Attributes:
+        kinds: kind -> its layers' tensors, as the model lists them.
+        lists: kind -> the output and the indices in it where they are listed.
+        places: id of a tensor -> the innermost place that returned it inside a tuple.
+        kept: tensors, so that their ids stay their own.
+        outputs: what the model returned.
+    """
+
+    kinds: dict[str, list[Tensor]] = field(default_factory=dict)
+    lists: dict[str, Listed] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
+    kept: list[Tensor] = field(default_factory=list)
+    outputs: Any = None
+
+    def read(self, outputs: Any) -> None:
+        """Take the lists of attentions out of a model's outputs."""
+        self.outputs = outputs
+        for name, tensors in attention_fields(outputs).items():
+            # Pooling models look at different numbers of tokens: each is a kind of its own.
+            sizes = list(dict.fromkeys(tensor.shape[-2:] for tensor in tensors))
+            for i, size in enumerate(sizes):
+                kind = kind_of_field(name) + (f" {i}" if len(sizes) > 1 else "")
+                indices = tuple(n for n, t in enumerate(tensors) if t.shape[-2:] == size)
+                self.kinds[kind] = [tensors[n] for n in indices]
+                self.lists[kind] = Listed(name, indices)
+
+
+def truth_of(body: nn.Module, inputs: Mapping[str, Any]) -> Truth:
+    """Run the model in eager mode, inside `borrowed`, and read what it lists."""
+    truth = Truth()
+
+    def see(path: str, output: Any) -> None:
+        for steps, tensor in tensors_in(output):
+            if steps and tensor.dim() >= 4:
+                truth.places.setdefault(id(tensor), Place(path, steps))
+                truth.kept.append(tensor)
+
+    use_eager(body)
+    torch.manual_seed(0)
+    try:
+        with watched(body, see):
+            outputs = call_body(body, inputs, output_attentions=True)
+    except (TypeError, ValueError, NotImplementedError):
+        torch.manual_seed(0)
+        return Truth(outputs=call_body(body, inputs))  # a family that has no such option
+    truth.read(outputs)
+    return truth
+
+
+def same(found: Tensor, expected: Tensor) -> bool:
+    """Whether two tensors hold the same weights, up to the rounding of their dtype."""
+    if found.shape != expected.shape:
+        return False
+    loose = 1e-6 if found.dtype in (torch.float32, torch.float64) else 2e-2
+    return torch.allclose(found.float(), expected.float(), atol=loose, rtol=0, equal_nan=True)
+
+
+def agree(found: Any, expected: Any) -> bool:
+    """Whether two passes of a model gave the same, as far as both gave it."""
+    theirs = {steps: tensor for steps, tensor in tensors_in(expected) if _is_output(steps, tensor)}
+    pairs = [
+        (tensor, theirs[steps])
+        for steps, tensor in tensors_in(found)
+        if steps in theirs and theirs[steps].shape == tensor.shape
+    ]
+    return bool(pairs) and all(_close(mine, own) for mine, own in pairs)
+
+
+def _is_output(steps: tuple[Any, ...], tensor: Tensor) -> bool:
+    return tensor.is_floating_point() and not any("attention" in str(step) for step in steps)
+
+
+def _close(found: Tensor, expected: Tensor) -> bool:
+    loose = 1e-4 if found.dtype in (torch.float32, torch.float64) else 5e-2
+    own = expected.float()
+    finite = own[own.isfinite()].abs()
+    scale = float(finite.max()) if finite.numel() else 1.0
+    return torch.allclose(found.float(), own, atol=loose * max(scale, 1e-6), rtol=0, equal_nan=True)
