@@ -12,7 +12,8 @@ from transformers import MODEL_MAPPING
 import bertlens as bl
 from bertlens import capture
 from tests.python import zoo
-from tests.python.families import DOCS, row
+from tests.python.families.row import row
+from tests.python.families.table import DOCS
 from tests.python.tiny import tokenizer_for
 
 # Those that people look into most, and every family that needs a way of its own.

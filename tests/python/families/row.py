@@ -1,0 +1,189 @@
+"""A family's row: what bertlens captures of it, compared with the family's own eager attention."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bertlens import capture
+from bertlens.errors import BertlensError, NoAttentionError
+from tests.python import zoo
+from tests.python.families.witness import Witness, eager_pass
+from tests.python.model_state import differences, state
+
+WAYS = {1: "interface", 2: "hooks", 3: "outputs"}
+
+MADE = frozenset({"band", "blocks"})
+"""Forms whose matrices have another shape than what the model lists."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A family's line in the table.
+
+    Attributes:
+        family: the model type.
+        attention: kinds and how they are reached; or why there is none to show.
+        checked: what was compared and found equal.
+    """
+
+    family: str
+    attention: str
+    checked: str = ""
+
+    def __str__(self) -> str:
+        return f"| {self.family} | {self.attention} | {self.checked} |"
+
+
+def row(family: str) -> Row:
+    """Try a family: capture its attention and compare it with its own eager attention."""
+    try:
+        animal = zoo.animal(family)
+    except zoo.UntriedError as reason:
+        return Row(family, f"not tried ({in_words(str(reason))})")
+    before = state(animal.model)
+    try:
+        batch = _capture(animal, animal.inputs)
+    except NoAttentionError as error:
+        why = "no attention" if "has no attention" in str(error) else f"refused: {_why(error)}"
+        return Row(family, _of_part(animal, why), _restored(animal, before))
+    except BertlensError as error:
+        if "were expected" not in str(error):
+            raise
+        return Row(family, "REFUSED: its layers are called several times", "")
+    lazy = capture.store(animal.model, animal.inputs)
+    found = [_compared(family, batch, animal.inputs)]
+    if animal.is_batch:
+        found.append(_compared(family, _capture(animal, animal.one_text), animal.one_text))
+    forms = batch.reach.forms
+    made = [kind for kind in batch.reach.kinds if forms[kind] in MADE]
+    checked = [
+        _verdict(found, animal.is_batch),
+        *([f"its {made[0]} made into matrices"] if 0 < len(made) < len(forms) else []),
+        "rows sum to at most 1" if _all_shares(lazy) else "ROWS WRONG",
+        _restored(animal, before),
+    ]
+    return Row(family, _of_part(animal, _kinds(batch.reach)), "; ".join(checked))
+
+
+def _capture(animal: zoo.Animal, inputs: dict[str, Tensor]) -> capture.Stored:
+    torch.manual_seed(0)
+    return capture.store(animal.model, inputs, exact=True)
+
+
+def _kinds(reach: capture.Reach) -> str:
+    return "; ".join(
+        f"{kind}: {WAYS[reach.tier(kind)]}"
+        + ("" if reach.forms[kind] == "as is" else f", {reach.forms[kind]}")
+        for kind in reach.kinds
+    )
+
+
+def _of_part(animal: zoo.Animal, words: str) -> str:
+    return f"its {animal.part} model alone: {words}" if animal.part else words
+
+
+def _compared(family: str, stored: capture.Stored, inputs: dict[str, Tensor]) -> str:
+    """ "listed" or "returned" if captured weights equal what that witness has, "made" for matrices
+    that no witness has, "" for nothing to compare with, "NOT EQUAL"."""
+    seen = eager_pass(zoo.animal(family, implementation="eager").model, inputs)
+    forms = stored.reach.forms
+    if not seen.listed and not seen.returned:
+        return ""
+    if all(form in MADE for form in forms.values()):
+        return "made"
+    if not equals_eager(stored, seen):
+        return "NOT EQUAL"
+    return "listed" if seen.listed else "returned"
+
+
+def equals_eager(stored: capture.Stored, seen: Witness) -> bool:
+    """Whether all that was captured is the model's own, and all that it lists was captured.
+
+    Within 1e-6. Weights that the outputs list may be made by other code than the eager functions;
+    a captured layer is the model's own if either witness has it. Matrices made of bands and blocks
+    are in neither.
+    """
+    forms = stored.reach.forms
+    kinds = {kind: layers for kind, layers in stored.kinds.items() if forms[kind] not in MADE}
+    mine = [layer.weights() for layers in kinds.values() for layer in layers]
+    theirs = [layer for layers in seen.listed.values() for layer in layers]
+    if "softmax" in forms.values():
+        theirs = [layer.softmax(-1) for layer in theirs]
+    if not all(_is_in(layer, [*theirs, *seen.returned]) for layer in mine):
+        return False
+    return len(kinds) < len(stored.kinds) or all(_is_in(layer, mine) for layer in theirs)
+
+
+def _is_in(layer: Tensor, layers: Sequence[Tensor]) -> bool:
+    return any(
+        layer.shape == other.shape
+        and torch.allclose(layer, other, atol=1e-6, rtol=0, equal_nan=True)
+        for other in layers
+    )
+
+
+def _verdict(found: list[str], is_batch: bool) -> str:
+    """In words: what `_compared` found for the batch and, of a batch, for the first item alone."""
+    if "NOT EQUAL" in found:
+        return "NOT EQUAL to eager"
+    if "" in found:
+        return "captured, with nothing to compare"
+    if "made" in found:
+        return "made into matrices"
+    function = "" if "listed" in found else "'s function"
+    return f"equal to eager{function}, {'padded and not' if is_batch else 'one item'}"
+
+
+def _all_shares(stored: capture.Stored) -> bool:
+    return all(rows_are_shares(layer.weights()) for ls in stored.kinds.values() for layer in ls)
+
+
+def rows_are_shares(weights: Tensor) -> bool:
+    """Whether weights are not negative and rows sum to at most one."""
+    numbers = weights.nan_to_num()
+    return bool(numbers.min() >= 0) and bool(numbers.sum(-1).max() <= 1 + 1e-3)
+
+
+def _restored(animal: zoo.Animal, before: dict[str, Any]) -> str:
+    changed = differences(before, state(animal.model))
+    return f"STATE CHANGED: {changed}" if changed else "state restored"
+
+
+def _why(error: NoAttentionError) -> str:
+    text = str(error)
+    if "something else" in text:
+        return "what it returns are no weights"
+    if "does not run on" in text:
+        return "its parts do not run alone"
+    return "it neither uses the interface nor returns attentions"
+
+
+_PACKAGES = re.compile(r"requires? the (\S+) library")
+
+_WORDS: tuple[tuple[str, str], ...] = (
+    (r"[\d,]+ parameters", "its smallest model here has over 100 million parameters"),
+    ("inference_session", "it takes a video session, no tensors"),
+    ("_forward_unimplemented", "it has no forward pass of its own"),
+    ("Unrecognized configuration|Could not find", "the auto classes do not make it"),
+    ("^config", "its sizes hang together in a way the recipe does not know"),
+    (
+        r"missing \d+ required|have to specify|must specify|NoneType|[Ee]xactly (1|one) of",
+        "it takes inputs the recipe does not know",
+    ),
+    ("", "its inputs have shapes the recipe does not know"),
+)
+"""What a complaint matches -> words for the table, the first that matches."""
+
+
+def in_words(complaint: str) -> str:
+    """Why no tiny model of a family was made and run, in words."""
+    package = _PACKAGES.search(complaint)
+    if package:
+        return f"needs the package {package[1]}"
+    return next(words for pattern, words in _WORDS if re.search(pattern, complaint))
