@@ -79,7 +79,8 @@ def body_of(model: nn.Module, inputs: Mapping[str, Any]) -> nn.Module:
         encoder = getattr(body, "encoder", None)
         if encoder is None and hasattr(body, "get_encoder"):
             encoder = body.get_encoder()  # type: ignore[operator]
-        if isinstance(encoder, nn.Module):
+        # The encoder of a detector (DETR) takes no pictures: its decoder runs without a target.
+        if isinstance(encoder, nn.Module) and _takes(encoder, str(body.main_input_name)):
             return encoder
     return unwrapped(model) if answers(model) else body
 

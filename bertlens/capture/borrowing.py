@@ -117,11 +117,24 @@ class _Kept:
 @contextmanager
 def random_state_kept() -> Iterator[None]:
     """Random numbers drawn inside are the same each time and leave the person's as they were."""
-    with torch.random.fork_rng(devices=_cuda_devices()):
-        torch.manual_seed(0)
+    cpu, cuda = torch.get_rng_state(), torch.cuda.get_rng_state_all() if _cuda_started() else []
+    seed()
+    try:
         yield
+    finally:
+        torch.set_rng_state(cpu)
+        if cuda:
+            torch.cuda.set_rng_state_all(cuda)
 
 
-def _cuda_devices() -> list[int]:
+def seed() -> None:
+    """Begin random numbers anew, inside `random_state_kept`."""
+    # torch.manual_seed would also note a seed for a CUDA that starts later.
+    torch.default_generator.manual_seed(0)
+    if _cuda_started():
+        torch.cuda.manual_seed_all(0)
+
+
+def _cuda_started() -> bool:
     started: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    return list(range(torch.cuda.device_count())) if started else []
+    return started

@@ -71,6 +71,11 @@ def _softmax(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     return found.softmax(-1)
 
 
+def _main_stream(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+    """ProphetNet: rows of the tokens, then those of what it predicts from each; raw scores."""
+    return found[..., : sizes.target, :].softmax(-1)
+
+
 def _cropped(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     rows, columns = sizes.shape(kind)
     return found[..., :rows, :columns]
@@ -126,6 +131,11 @@ FORMS = {
         _softmax, "The model returns scores before the softmax; their softmax is shown."
     ),
     "cropped": Form(_cropped),
+    "main stream": Form(
+        _main_stream,
+        "The model looks at the source from several streams; the main one is shown, as the softmax "
+        "of the scores that the model returns.",
+    ),
     "band": Form(
         _from_band, "The model attends within a band around each token; beyond it weights are 0."
     ),
@@ -138,6 +148,8 @@ FORMS = {
 
 _OF_FAMILY = {
     ("squeezebert", "self"): "softmax",
+    ("prophetnet", "encoder"): "softmax",
+    ("prophetnet", "cross"): "main stream",
     ("big_bird", "self"): "cropped",
     ("bigbird_pegasus", "encoder"): "cropped",
     ("longformer", "self"): "band",
@@ -149,10 +161,10 @@ _OF_FAMILY = {
 def form_of(body: nn.Module, kind: str, found: Tensor) -> str | None:
     """The name of the form in which a family returns a kind; None if it is not weights."""
     family = getattr(getattr(body, "config", None), "model_type", "")
-    named = _OF_FAMILY.get((family, kind)) or _OF_FAMILY.get((family, "encoder"))
-    if named == "blocks" and found.dim() != 5:
-        named = None
-    if named is not None and kind in ("self", "encoder"):
+    named = _OF_FAMILY.get((family, kind))
+    if named is None and kind == "self":  # an encoder alone
+        named = _OF_FAMILY.get((family, "encoder"))
+    if named is not None and not (named == "blocks" and found.dim() != 5):
         return named
     # A kind of several sizes, as pooling models have, may go from few to many tokens.
     staged = kind[-1].isdigit()

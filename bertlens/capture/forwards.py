@@ -110,8 +110,10 @@ class Forwards:
         why = _why_not_one(forward)
         if why:
             self._doubt(path, first, why)
-        if not why or len(forward.parts) == 1:
-            self._layer(path, first if why else self._joined(forward.parts))
+        if len(forward.parts) == 1:
+            self._layer(path, first)
+        elif not why:
+            self._layer(path, self._joined(forward.parts))
 
     def _joined(self, parts: Sequence[Call]) -> Call:
         """Consecutive parts of a sequence as one call: each looks at itself only."""
@@ -151,6 +153,8 @@ def _why_not_one(forward: _Forward) -> str:
     parts = forward.parts
     first = parts[0]
     tokens = sum(part.query.shape[-2] for part in parts) * first.query.shape[0]
+    if len(parts) == 1 and first.key.shape[0] * first.key.shape[-2] == forward.tokens:
+        return ""  # a few queries of its own look at all positions, as pooling heads do
     if forward.whole or tokens != forward.tokens:
         return f"they take {tokens} of {forward.tokens} positions"
     if any(part.query.shape[-2] != part.key.shape[-2] for part in parts):

@@ -26,6 +26,8 @@ from bertlens.capture.borrowing import attention_configs
 
 Attend = Callable[..., tuple[Tensor, Tensor | None]]
 
+_EAGER = "eager_attention_forward"
+
 
 @dataclass
 class Call:
@@ -81,14 +83,21 @@ _names_guard = threading.Lock()
 
 
 def eager_function(module: nn.Module) -> Attend:
-    """The eager attention function of the file that the module's forward is written in."""
-    # A class may inherit its forward from another family's file, and with it that file's function.
-    forward = getattr(inspect.unwrap(type(module).forward), "__globals__", {})
+    """The eager attention function that the module's forward names, or the one of its class's file.
+
+    Raises:
+        LookupError: there is none.
+    """
+    # A forward may be inherited, with its file's function, and a file may have two of them.
+    forward = inspect.unwrap(type(module).forward)
+    named = getattr(getattr(forward, "__code__", None), "co_names", ())
+    names = [name for name in named if name.endswith(_EAGER)]
     files = [sys.modules.get(cls.__module__) for cls in type(module).__mro__]
-    for names in (forward, *(vars(file) for file in files if file is not None)):
-        found = names.get("eager_attention_forward")
-        if found is not None:
-            return found  # type: ignore[no-any-return]
+    spaces = [getattr(forward, "__globals__", {}), *(vars(f) for f in files if f is not None)]
+    for name in (*names, _EAGER):
+        for space in spaces:
+            if name in space:
+                return space[name]  # type: ignore[no-any-return]
     raise LookupError(f"{type(module).__name__} has no eager attention function beside it")
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlens.capture.bodies import answers, body_of, unwrapped
-from bertlens.capture.borrowing import borrowed
+from bertlens.capture.borrowing import borrowed, random_state_kept
 from bertlens.capture.calibration import forget, reach_of
 from bertlens.capture.forms import FORMS
 from bertlens.capture.interface import Call, fast_output
@@ -239,7 +239,8 @@ def _run(model: nn.Module, inputs: Mapping[str, Any], receiver: Receiver) -> tup
     body = body_of(model, inputs)
     reach = reach_of(model, body, inputs)
     counted = _Counted(receiver)
-    with borrowed(unwrapped(model)):
+    # ViLT and ViTMAE pick patches by chance: the same ones each time a capture is made anew.
+    with borrowed(unwrapped(model)), random_state_kept():
         outputs = run(body, inputs, reach, counted)
     if counted.layers != dict(reach.layers):
         forget(body)

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from bertlens.capture.bodies import body_of, unwrapped
-from bertlens.capture.borrowing import borrowed
+from bertlens.capture.borrowing import borrowed, random_state_kept
 from bertlens.capture.calibration import reach_of
 from bertlens.capture.interface import Call, fast_output
 from bertlens.capture.layers import Stored, store
@@ -70,7 +70,7 @@ class Replay:
         body = body_of(self.model, self.inputs)
         reach = reach_of(self.model, body, self.inputs)
         follow = _Follow(kind, layers, Follower())
-        with borrowed(unwrapped(self.model)):
+        with borrowed(unwrapped(self.model)), random_state_kept():
             with follow.follower.watching(body):
                 run(body, self.inputs, reach, follow)
             for layer in follow.follower.layers:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from bertlens.capture.bodies import call_body
+from bertlens.capture.borrowing import seed
 from bertlens.capture.forwards import Forwards
 from bertlens.capture.interface import Call, tapped
 from bertlens.capture.reach import Reach
@@ -46,7 +46,7 @@ def tapped_layers(body: nn.Module, inputs: Mapping[str, Any]) -> Tapped:
 
     paths = {id(module): path for path, module in body.named_modules()}
     forwards = Forwards(paths, note, doubt)
-    torch.manual_seed(0)
+    seed()
     try:
         with forwards.watching(body), tapped(body, forwards.call):
             made.outputs = call_body(body, inputs)
