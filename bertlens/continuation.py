@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bertlens.encoding import Encoding
-from bertlens.labels import SAME, from_piece, shown
+from bertlens.labels import SAME, from_piece, joins, shown
 from bertlens.tokens import Token, Word
 
 _INCOMPLETE = "\N{REPLACEMENT CHARACTER}"
@@ -95,6 +95,8 @@ def _begins_word(characters: str, before: str) -> bool:
         return True
     if before[-1].isspace():
         return False  # a token of space alone opened the word
+    if joins(before[-1], characters[0]):
+        return False
     return not (characters[0].isalnum() and before[-1].isalnum())
 
 

@@ -43,6 +43,15 @@ def is_mark(character: str) -> bool:
     return unicodedata.category(character).startswith("M") or character in "ﾞﾟ"
 
 
+def joins(before: str, after: str) -> bool:
+    """Whether two neighbouring characters are of one word because of a mark between letters.
+
+    Byte-level tokenizers take a mark for punctuation: GPT-2 cuts a vowelled Arabic word, or a Hindi
+    one, at each of its signs.
+    """
+    return is_mark(after) or (is_mark(before) and after.isalnum())
+
+
 def _unseen(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") or character in "︎️ㅤ"
 

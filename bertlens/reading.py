@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bertlens.labels import SAME, SPACE_MARKS, from_piece, is_lone_mark, is_mark, shown
+from bertlens.labels import SAME, SPACE_MARKS, from_piece, is_lone_mark, is_mark, joins, shown
 from bertlens.tokens import Token, Word
 
 Text = str | list[str]
@@ -185,7 +185,9 @@ class _Reader:
         if word_id is None and start is None:
             return self._opens_by_mark(piece)
         if word_id != self._word[1]:
-            return True
+            text, read = self._joined[segment], self._read[segment]
+            goes_on = start is not None and 0 < start == read < len(text)
+            return not (goes_on and joins(text[read - 1], text[read]))
         # Some tokenizers have no pre-tokenizer and call the whole text one word.
         before = self.tokens[-1].end
         if start is None or before is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tokenizers.pre_tokenizers import Metaspace
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
@@ -73,6 +74,64 @@ def test_thai_and_hindi_marks_are_read_with_their_letters() -> None:
     assert words(encode(unigram(), "ताज़ी दुकान")) == ["ताज़ी", "दुकान"]
 
 
+@pytest.mark.parametrize(
+    "text", ["الْعَرَبِيَّةُ", "दुकान", "ที่ร้าน", "שָׁלוֹם", "Cafe\N{COMBINING ACUTE ACCENT}s"]
+)
+def test_a_word_is_not_cut_at_its_marks(text: str) -> None:
+    assert words(encode(byte_bpe(), f"{text}, {text}")) == [text, ",", text]
+    for tokenizer in (unigram, fallback_bpe):  # these part words at spaces only
+        assert words(encode(tokenizer(), f"{text}, {text}")) == [f"{text},", text]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_a_line_end_between_words_from_right_to_left_is_a_sign_between_them(end: str) -> None:
+    encoding = encode(byte_bpe(), f"שלום{end}עולם")
+    assert words(encoding) == ["שלום", "⏎", "עולם"]
+    at = [t.label for t in encoding.tokens].index("⏎")
+    assert (encoding.tokens[at].start, encoding.tokens[at].end) == (4, 5)
+    # Unigram's pieces carry no line ends: the words stay apart all the same.
+    assert words(encode(unigram(), f"שלום{end}עולם")) == ["שלום", "עולם"]
+
+
+def test_every_space_of_byte_level_pieces_is_there_once() -> None:
+    encoding = encode(byte_bpe(), "  a  b ")
+    assert labels(encoding) == ["␣", "␣", "a", "␣", "b", "␣"]
+    spans = [(t.start, t.end) for t in encoding.tokens[1:-1]]
+    assert spans == [(0, 1), (1, 2), (2, 3), (3, 4), (5, 6), (6, 7)]
+
+
+def without_prefix_space() -> PreTrainedTokenizerFast:
+    """Unigram as LLaMA's later tokenizers use it: no ▁ before the first word."""
+    own = unigram().backend_tokenizer
+    made = own.from_str(own.to_str())
+    made.pre_tokenizer = Metaspace(prepend_scheme="never")
+    return PreTrainedTokenizerFast(tokenizer_object=made, cls_token="<s>", sep_token="</s>")
+
+
+def test_sentencepiece_with_and_without_a_prefix_space_gives_the_same_words() -> None:
+    with_space, without = (encode(made, "dog fox") for made in (unigram(), without_prefix_space()))
+    assert with_space.tokens[1].text == "▁"
+    assert without.tokens[1].text == "d"
+    assert words(with_space) == words(without) == ["dog", "fox"]
+    assert (without.tokens[1].start, without.tokens[1].end) == (0, 1)
+
+
+def test_a_lone_space_mark_before_a_word_has_a_span_of_its_own() -> None:
+    # The tokenizer's spans of ▁ and b overlap; here none does.
+    encoding = encode(unigram(), "a 我")
+    assert [(t.label, t.start, t.end) for t in encoding.tokens[1:-1]] == [
+        ("␣", 0, 0),
+        ("a", 0, 1),
+        ("␣", 1, 2),
+        ("我", 2, 3),
+    ]
+
+
+def test_flags_and_skin_tones_are_one_word() -> None:
+    for tokenizer in (wordpiece, byte_bpe, unigram, fallback_bpe):
+        assert words(encode(tokenizer(), "👍🏽🏳️‍🌈")) == ["👍🏽🏳️‍🌈"]
+
+
 def test_mathematical_letters_are_themselves() -> None:
     assert "".join(labels(encode(unigram(), "𝒜𝓁𝓅"))).strip("␣") == "𝒜𝓁𝓅"
     assert words(encode(wordpiece(), "𝒜𝓁𝓅")) == ["𝒜𝓁𝓅"]
@@ -139,6 +198,15 @@ def test_ten_thousand_words_are_an_error_with_both_lengths() -> None:
         lens("the " * 10_000)
     attention = lens("the " * 10_000, truncate=True)
     assert len(attention.tokens) == 64
+
+
+def test_ten_thousand_words_come_in_windows() -> None:
+    lens = bl.Lens(tiny("bert"), tokenizer_for("bert"))
+    windows = lens("the " * 10_000, window=64, overlap=0)
+    # 62 of 10,000 in each but the last, beside [CLS] and [SEP]
+    assert len(windows) == 162
+    assert len(windows[161].tokens) == 10_000 - 161 * 62 + 2
+    assert windows[161].weights(0).shape == (4, 20, 20)
 
 
 def xlnet_like() -> PreTrainedTokenizerFast:
