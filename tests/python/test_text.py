@@ -78,9 +78,8 @@ def test_thai_and_hindi_marks_are_read_with_their_letters() -> None:
     "text", ["الْعَرَبِيَّةُ", "दुकान", "ที่ร้าน", "שָׁלוֹם", "Cafe\N{COMBINING ACUTE ACCENT}s"]
 )
 def test_a_word_is_not_cut_at_its_marks(text: str) -> None:
-    assert words(encode(byte_bpe(), f"{text}, {text}")) == [text, ",", text]
-    for tokenizer in (unigram, fallback_bpe):  # these part words at spaces only
-        assert words(encode(tokenizer(), f"{text}, {text}")) == [f"{text},", text]
+    for tokenizer in (byte_bpe, unigram, fallback_bpe):
+        assert words(encode(tokenizer(), f"{text} {text}")) == [text, text]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r"])
