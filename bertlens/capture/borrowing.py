@@ -20,6 +20,7 @@ _CHANGED = (
     "training",
     "attention_type",
     "_compiled_call_impl",
+    "forward",
     "_output_capturing_hooks_installed",
 )
 """Attributes that a pass may set: among them transformers' note that its hooks are in place."""
@@ -94,6 +95,9 @@ class _Kept:
         own["training"] = False
         if own.get("_compiled_call_impl") is not None:
             own["_compiled_call_impl"] = None
+        uncompiled = getattr(own.get("forward"), "_torchdynamo_orig_callable", None)
+        if uncompiled is not None:
+            own["forward"] = uncompiled
 
     def restore(self) -> None:
         own = vars(self.module)
