@@ -132,6 +132,11 @@ class Inputs:
         return capture.translates(self.model)
 
     @property
+    def reads_target(self) -> bool:
+        """Whether the second text is a target; an encoder-decoder that classifies reads a pair."""
+        return self.translates and capture.answers(self.model) is None
+
+    @property
     def max_tokens(self) -> int | None:
         """The most tokens the model takes, special tokens included; None if there is no limit."""
         limit = capture.most_tokens(self.model)

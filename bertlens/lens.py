@@ -149,7 +149,7 @@ class Lens(Inputs):
             return attend_inputs(self, inputs, exact=exact)
         if self.takes != "input_ids":
             return attend_inputs(self, self._processed(text), exact=exact)
-        if self.translates and capture.answers(self.model) is None:
+        if self.reads_target:
             source = self.encode(text, words=words, truncate=truncate)
             target = text_pair if words is None else words_pair
             if target is None:

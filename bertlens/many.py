@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from bertlens import capture
 from bertlens.attend import attend
 from bertlens.attention import Attention
 from bertlens.encoding import Encoding
@@ -36,7 +35,7 @@ def many(
 def _encoded(lens: Lens, index: int, text: Any, truncate: bool) -> tuple[Encoding, Encoding | None]:
     """A text as tokens, and the target of an encoder-decoder."""
     first, second = text if isinstance(text, tuple) and len(text) == 2 else (text, None)
-    writes = lens.translates and capture.answers(lens.model) is None
+    writes = lens.reads_target
     pair = None if writes else second
     try:
         if isinstance(first, list):

@@ -52,8 +52,10 @@ def base_of(model: nn.Module) -> nn.Module:
     return base if _takes(base, model.main_input_name) else model
 
 
-def _takes(model: nn.Module, name: str) -> bool:
-    return name in inspect.signature(model.forward).parameters
+def _takes(model: nn.Module, names: Any) -> bool:
+    taken = inspect.signature(model.forward).parameters
+    # OneFormer names two main inputs.
+    return all(name in taken for name in ([names] if isinstance(names, str) else names))
 
 
 ANSWERS = {
@@ -80,7 +82,7 @@ def body_of(model: nn.Module, inputs: Mapping[str, Any]) -> nn.Module:
         if encoder is None and hasattr(body, "get_encoder"):
             encoder = body.get_encoder()  # type: ignore[operator]
         # The encoder of a detector (DETR) takes no pictures: its decoder runs without a target.
-        if isinstance(encoder, nn.Module) and _takes(encoder, str(body.main_input_name)):
+        if isinstance(encoder, nn.Module) and _takes(encoder, body.main_input_name):
             return encoder
     return unwrapped(model) if answers(model) else body
 

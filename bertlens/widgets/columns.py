@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 def describe(attention: Attention) -> dict[str, Any]:
     """The trait `meta`: model, sizes, notes, and the tokens of both sides.
 
-    `to` is None where rows and columns are the same tokens.
+    `to` is None where rows and columns are the same tokens; `texts` names the boxes for texts where
+    they are a source and a target.
     """
     crossed = attention.to_tokens is not attention.tokens
+    lens = attention.lens
+    reads_target = lens is not None and lens.reads_target
     return {
         "model": _named(attention),
         "dtype": attention.dtype,
@@ -24,6 +27,7 @@ def describe(attention: Attention) -> dict[str, Any]:
         "n_heads": attention.n_heads,
         "kinds": list(attention.kinds),
         "notes": list(attention.notes),
+        **({"texts": ["Source", "Target, optional"]} if reads_target else {}),
         "prediction": _predicted(attention),
         "from": token_columns(attention.tokens, attention.words),
         "to": token_columns(attention.to_tokens, attention.to_words_) if crossed else None,

@@ -37,6 +37,8 @@ export interface Meta {
   n_heads: number;
   kinds: string[];
   notes: string[];
+  /** What the two boxes for a text are for, where it is not a text and perhaps a second. */
+  texts?: [string, string];
   /** What a fine-tuned model says of the text. */
   prediction?: Prediction | null;
   from: TokenColumns;

@@ -20,7 +20,7 @@ from transformers import (
 
 import bertlens as bl
 from bertlens import capture
-from tests.python.tiny import byte_bpe
+from tests.python.tiny import byte_bpe, tiny
 
 SOURCE = "The cat sat on the mat."
 TARGET = "I went to the store."
@@ -194,6 +194,17 @@ def test_a_kind_that_a_new_text_lacks_gives_way_to_the_first() -> None:
     view.text_pair = None
     assert view.kind == "encoder"
     assert view.meta["kinds"] == ["encoder"]
+
+
+def test_the_boxes_for_texts_of_an_encoder_decoder_are_source_and_target() -> None:
+    for lens in (bl.Lens(model("t5"), byte_bpe()), bl.Lens(model("t5 with head"), byte_bpe())):
+        assert lens(SOURCE).explore().meta["texts"] == ["Source", "Target, optional"]
+    torch.manual_seed(0)
+    # One that classifies reads a pair of texts, and a causal model one text or two.
+    classifier = BartForSequenceClassification(BartConfig(**_BART, num_labels=3)).eval()
+    causal = tiny("gpt2")
+    for whole in (classifier, causal):
+        assert "texts" not in bl.Lens(whole, byte_bpe())(SOURCE).explore().meta
 
 
 def test_the_widget_carries_the_prediction() -> None:

@@ -1,16 +1,15 @@
 import { effect } from "@preact/signals-core";
 import type { Store } from "../state";
 
+const LABELS: [string, string] = ["Text", "Second text, optional"];
+
 /** Two boxes that run the model on what is typed: on Enter, or when one is left changed. */
 export function textBoxes(container: HTMLElement, store: Store): () => void {
   const { traits, page } = store;
   const document = container.ownerDocument;
   const abort = new AbortController();
   const { signal } = abort;
-  const boxes = [
-    box(document, "Text", "Text"),
-    box(document, "Second text, optional", "Second text, optional"),
-  ] as const;
+  const boxes = [box(document), box(document)] as const;
   container.append(...boxes);
 
   const typed = () => {
@@ -50,6 +49,13 @@ export function textBoxes(container: HTMLElement, store: Store): () => void {
       }
     }),
     effect(() => {
+      // An encoder-decoder reads a source and a target.
+      for (const [i, label] of (traits.meta.value.texts ?? LABELS).entries()) {
+        boxes[i]!.placeholder = label;
+        boxes[i]!.setAttribute("aria-label", label);
+      }
+    }),
+    effect(() => {
       container.hidden = !traits.editable.value;
     }),
     effect(() => {
@@ -66,13 +72,11 @@ export function textBoxes(container: HTMLElement, store: Store): () => void {
   };
 }
 
-function box(document: Document, label: string, placeholder: string): HTMLTextAreaElement {
+function box(document: Document): HTMLTextAreaElement {
   const element = document.createElement("textarea");
   element.className = "bl-text";
   element.rows = 1;
   element.spellcheck = false;
   element.dir = "auto";
-  element.placeholder = placeholder;
-  element.setAttribute("aria-label", label);
   return element;
 }
