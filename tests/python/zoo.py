@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 import torch
-import transformers
 from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedConfig
 from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
@@ -34,6 +34,7 @@ CLASSES = {
     "evolla": "EvollaModel",
     "musicgen": "MusicgenForConditionalGeneration",
     "musicgen_melody": "MusicgenMelodyForConditionalGeneration",
+    "voxtral_realtime_text": "VoxtralRealtimeTextModel",
 }
 """Families whose config the auto class does not take, or gives to another class."""
 
@@ -102,7 +103,7 @@ def _recipe_for(family: str) -> Recipe:
             model = _model(make, "sdpa")  # used for this alone: what runs may change itself
             return Recipe(make, forward_inputs.that_run(model), part)
         except forward_inputs.NoInputsError as error:
-            reasons.append(f"inputs: {error}")
+            reasons.append(f"inputs{_without_attention(model)}: {error}")
         except UntriedError as error:
             reasons.append(str(error))
         except UnmadeError:
@@ -110,6 +111,11 @@ def _recipe_for(family: str) -> Recipe:
         except Exception as error:
             reasons.append(f"config: {forward_inputs.first_line(error)}")
     raise UntriedError(reasons[0])
+
+
+def _without_attention(model: nn.Module) -> str:
+    names = {type(module).__name__.lower() for module in model.modules()}
+    return "" if any("attention" in name for name in names) else " of no attention"
 
 
 def _configs(family: str) -> Iterator[tuple[Callable[[], PreTrainedConfig], str]]:
@@ -142,7 +148,8 @@ def _of_class(config: PreTrainedConfig, **options: Any) -> Any:
     own = CLASSES.get(config.model_type)
     cls: Any = AutoModel
     if own is not None:
-        return getattr(transformers, own)._from_config(config, **options)
+        file = type(config).__module__.replace("configuration_", "modeling_")
+        return getattr(import_module(file), own)._from_config(config, **options)
     return cls.from_config(config, **options)
 
 

@@ -51,6 +51,22 @@ def _codebooks(config: Any) -> Inputs:
     return {**_text(config), "decoder_input_ids": randint(2, 200, ITEMS, 7, channels)}
 
 
+def _kyutai(config: Any) -> Inputs:
+    """A word and a code of each codebook a step."""
+    codes = randint(2, 200, ITEMS, TOKENS, config.num_codebooks + 1)
+    return {"input_ids": codes, "attention_mask": mask(config)}
+
+
+def _pi0(config: Any) -> Inputs:
+    """Words, the picture of one camera, and the actions so far."""
+    return {
+        **_text(config),
+        "pixel_values": image(config)["pixel_values"][:, None],
+        "pixel_attention_mask": torch.ones(ITEMS, 1, dtype=torch.long),
+        "action_embeds": made("action_embeds", config),
+    }
+
+
 def _musicgen(config: Any) -> Inputs:
     """A row of codes for each codebook and text."""
     books = setting(config, "num_codebooks", 4)
@@ -115,8 +131,10 @@ def _speecht5(config: Any) -> Inputs:
 
 
 def _tvp(config: Any) -> Inputs:
+    """One item: its positions do not go with more."""
     side = config.max_img_size
-    return {**_text(config), "pixel_values": randn(3, ITEMS, config.num_frames, 3, side, side)}
+    text = {name: tensor[:1] for name, tensor in _text(config).items()}
+    return {**text, "pixel_values": randn(3, 1, config.num_frames, 3, side, side)}
 
 
 def _udop(config: Any) -> Inputs:
@@ -130,6 +148,11 @@ def _udop(config: Any) -> Inputs:
 def _voxtral_realtime(config: Any) -> Inputs:
     bins = setting(config, "num_mel_bins", 128)
     return {**_text(config), "input_features": randn(2, ITEMS, bins, 8 * TOKENS)}
+
+
+def _voxtral_realtime_text(config: Any) -> Inputs:
+    """Words, and the time that the whole model tells its text model."""
+    return {**_text(config), "t_cond": randn(4, ITEMS, 1, config.hidden_size)}
 
 
 def _gemma3n_audio(config: Any) -> Inputs:
@@ -194,6 +217,8 @@ GIVEN: dict[str, Callable[[Any], Inputs]] = {
     "blip_2_qformer": _queries,
     "clap": _clap,
     "dia": _codebooks,
+    "pi0": _pi0,
+    "kyutai_speech_to_text": _kyutai,
     **dict.fromkeys(("musicgen", "musicgen_melody"), _musicgen),
     "depth_pro": _small_image,
     "lw_detr": lambda c: {"pixel_values": randn(3, ITEMS, 3, 64, 64)},
@@ -212,6 +237,7 @@ GIVEN: dict[str, Callable[[Any], Inputs]] = {
     "tvp": _tvp,
     "udop": _udop,
     "voxtral_realtime": _voxtral_realtime,
+    "voxtral_realtime_text": _voxtral_realtime_text,
     "gemma3n_audio": _gemma3n_audio,
     "fun_asr_nano_encoder": _fun_asr,
     **dict.fromkeys(("granite_speech5_encoder", "granite_speech5_ctc"), _granite_speech),

@@ -246,4 +246,19 @@ OWN: dict[str, dict[str, Any]] = {
         "backbone_feature_sizes": [[8, 8], [4, 4], [2, 2]],
     },
     "lw_detr": {"num_queries": 5, "projector_scale_factors": [1.0], "num_feature_levels": 1},
+    "sam2": {"prompt_encoder_config": {"patch_size": 16}},
+    "dinat": {"depths": [1, 1], "num_heads": [2, 4]},
+    "uvdoc": {
+        "backbone_config": {
+            "out_features": [f"stage{i}" for i in range(1, 7)],
+            "out_indices": ...,
+        },
+    },
+    "pp_ocrv6_small_det": {
+        "backbone_config": {
+            "out_features": ["stage1", "stage2", "stage3", "stage4"],
+            "out_indices": ...,
+        },
+        "layer_list_out_channels": [96, 96, 192, 384],
+    },
 }

@@ -57,18 +57,30 @@ def row(family: str) -> Row:
             raise
         return Row(family, "REFUSED: its layers are called several times", "")
     lazy = capture.store(animal.model, animal.inputs)
-    found = [_compared(family, batch, animal.inputs)]
+    seen = [_eager(family, animal.inputs)]
+    found = [_compared(batch, seen[0])]
     if animal.is_batch:
-        found.append(_compared(family, _capture(animal, animal.one_text), animal.one_text))
-    forms = batch.reach.forms
-    made = [kind for kind in batch.reach.kinds if forms[kind] in MADE]
+        seen.append(_eager(family, animal.one_text))
+        found.append(_compared(_capture(animal, animal.one_text), seen[1]))
     checked = [
         _verdict(found, animal.is_batch),
-        *([f"its {made[0]} made into matrices"] if 0 < len(made) < len(forms) else []),
+        *_left_out(batch.reach, seen[0]),
         "rows sum to at most 1" if _all_shares(lazy) else "ROWS WRONG",
         _restored(animal, before),
     ]
     return Row(family, _of_part(animal, _kinds(batch.reach)), "; ".join(checked))
+
+
+def _eager(family: str, inputs: dict[str, Tensor]) -> Witness:
+    return eager_pass(zoo.animal(family, implementation="eager").model, inputs)
+
+
+def _left_out(reach: capture.Reach, seen: Witness) -> list[str]:
+    """What is not compared, in words: matrices made of bands and blocks, lists of no matrices."""
+    made = [kind for kind in reach.kinds if reach.forms[kind] in MADE]
+    if made:
+        return [f"its {made[0]} made into matrices"] if len(made) < len(reach.kinds) else []
+    return [f"its {' and '.join(seen.others)}: no matrices, left out"] if seen.others else []
 
 
 def _capture(animal: zoo.Animal, inputs: dict[str, Tensor]) -> capture.Stored:
@@ -88,15 +100,13 @@ def _of_part(animal: zoo.Animal, words: str) -> str:
     return f"its {animal.part} model alone: {words}" if animal.part else words
 
 
-def _compared(family: str, stored: capture.Stored, inputs: dict[str, Tensor]) -> str:
+def _compared(stored: capture.Stored, seen: Witness) -> str:
     """ "listed" or "returned" if captured weights equal what that witness has, "made" for matrices
     that no witness has, "" for nothing to compare with, "NOT EQUAL"."""
-    seen = eager_pass(zoo.animal(family, implementation="eager").model, inputs)
-    forms = stored.reach.forms
+    if all(form in MADE for form in stored.reach.forms.values()):
+        return "made"
     if not seen.listed and not seen.returned:
         return ""
-    if all(form in MADE for form in forms.values()):
-        return "made"
     if not equals_eager(stored, seen):
         return "NOT EQUAL"
     return "listed" if seen.listed else "returned"
@@ -171,6 +181,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("inference_session", "it takes a video session, no tensors"),
     ("_forward_unimplemented", "it has no forward pass of its own"),
     ("Unrecognized configuration|Could not find", "the auto classes do not make it"),
+    ("^inputs of no attention", "made, but not run: none of its modules is an attention"),
     ("^config", "its sizes hang together in a way the recipe does not know"),
     (
         r"missing \d+ required|have to specify|must specify|NoneType|[Ee]xactly (1|one) of",

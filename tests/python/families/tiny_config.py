@@ -62,7 +62,8 @@ def _merged(settings: Settings, more: Settings) -> Settings:
 
 
 def shrunk(settings: Settings) -> Settings:
-    """Every size made small, each by its name."""
+    """Every size made small, each by its name; of lists along layers two kinds are kept."""
+    settings = _two_kinds(settings)
     layers = _layers(settings)
     small: Settings = {}
     for name, value in settings.items():
@@ -87,10 +88,9 @@ def linked(settings: Settings) -> Settings:
     """Made small so that settings with one value before have one value after.
 
     A size that a family calls by a name of its own (the width a projector takes, a codebook's)
-    follows the width it equals. Of lists along layers the same layers are kept, of two kinds
-    where there are two.
+    follows the width it equals.
     """
-    return _with_links(shrunk(_two_kinds(settings)), settings, _widths(settings))
+    return _with_links(shrunk(settings), settings, _widths(settings))
 
 
 def counted(settings: Settings) -> Settings:

@@ -25,12 +25,15 @@ class Witness:
     """Weights of one eager pass of a fresh model.
 
     Attributes:
-        listed: what the outputs list, by the name of the output.
+        listed: what the outputs list, by the name of the output: [batch, heads, from, to] a layer.
         returned: what the eager attention functions returned, in the order of their calls.
+        others: names of lists whose tensors have other axes: weights of points sampled from a
+            picture, or, of some vision models, what their attention modules put out.
     """
 
     listed: dict[str, list[Tensor]] = field(default_factory=dict)
     returned: list[Tensor] = field(default_factory=list)
+    others: tuple[str, ...] = ()
 
 
 def eager_pass(model: nn.Module, inputs: dict[str, Tensor]) -> Witness:
@@ -45,7 +48,9 @@ def eager_pass(model: nn.Module, inputs: dict[str, Tensor]) -> Witness:
         returned.clear()
         with _recorded(model, returned):
             outputs = _outputs(model, inputs)
-    return Witness(_lists(outputs), returned)
+    lists = _lists(outputs)
+    listed = {name: layers for name, layers in lists.items() if layers[0].dim() == 4}
+    return Witness(listed, returned, tuple(sorted(lists.keys() - listed.keys())))
 
 
 def _outputs(model: nn.Module, inputs: dict[str, Tensor], **options: Any) -> Any:
