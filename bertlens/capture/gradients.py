@@ -28,7 +28,8 @@ def gradients(
     needed nor touched. Of an encoder-decoder the encoder's layers are given.
 
     Raises:
-        NoAttentionError: the model does not ask transformers for its attention function.
+        NoAttentionError: the model does not ask transformers for its attention function, or asks
+            for another number of calls than it has layers.
         TypeError: the loss is not one number, or does not come from the model.
     """
     body = body_of(model, inputs)
@@ -61,6 +62,11 @@ def gradients(
             raise TypeError(
                 "The loss does not come from the model: it must call the model it is given, and "
                 "neither detach the outputs nor switch gradients off."
+            )
+        if len(layers) != reach.layers[kind]:
+            raise NoAttentionError(
+                f"The attention function was called {len(layers)} times for {reach.layers[kind]} "
+                "layers: let the loss call the model once, and on one picture or sound."
             )
         found = torch.autograd.grad(value, layers, allow_unused=True)
     # What the loss does not depend on has no influence.

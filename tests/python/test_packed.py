@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertModel, Qwen2VLConfig, Qwen2VLForConditionalGeneration
 from transformers.models.bert import modeling_bert
 from transformers.models.qwen2_vl import modeling_qwen2_vl
 
 import bertlens as bl
 from bertlens import capture
+from bertlens.capture.gradients import gradients
 from tests.python.model_state import differences, state
 from tests.python.packed import TOWERS, own_calls, tower, two_pictures
 
@@ -65,6 +66,74 @@ def test_another_number_of_pictures_makes_no_other_number_of_layers() -> None:
     seen: list[tuple[int, ...]] = []
     capture.stream(model, two_pictures(), lambda _, weights: seen.append(tuple(weights.shape)))
     assert seen == [(1, 4, 24, 24)] * 3
+
+
+def reader_of_pictures() -> Qwen2VLForConditionalGeneration:
+    """A language model of 2 layers over a tower of 3."""
+    torch.manual_seed(0)
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
+    text = {
+        "vocab_size": 60,
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "intermediate_size": 48,
+        "rope_parameters": rope,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+    }
+    vision = {
+        "depth": 3,
+        "num_heads": 4,
+        "patch_size": 4,
+        "temporal_patch_size": 1,
+        "embed_dim": 32,
+        "hidden_size": 32,
+    }
+    config = Qwen2VLConfig(
+        text_config=text,
+        vision_config=vision,
+        image_token_id=50,
+        vision_start_token_id=51,
+        vision_end_token_id=52,
+        video_token_id=53,
+    )
+    return Qwen2VLForConditionalGeneration(config).eval()
+
+
+def test_a_model_that_reads_text_and_two_pictures_has_a_kind_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pictures = two_pictures()
+    # 16 patches become 4 tokens of the text, and 8 become 2.
+    ids = torch.tensor([[5, 51, *[50] * 4, 52, 6, 51, *[50] * 2, 52, 7, 8]])
+    inputs = {
+        "input_ids": ids,
+        "attention_mask": torch.ones_like(ids),
+        "mm_token_type_ids": (ids == 50).long(),
+        "pixel_values": pictures["hidden_states"],
+        "image_grid_thw": pictures["grid_thw"],
+    }
+    calls = own_calls(monkeypatch, reader_of_pictures(), inputs)
+    found = capture.store(reader_of_pictures(), inputs, exact=True).kinds
+    shapes = {kind: [layer.shape for layer in layers] for kind, layers in found.items()}
+    assert shapes == {"self": [(14, 14)] * 2, "visual": [(24, 24)] * 3}
+    own = [weights for path, weights in calls if "language_model" in path]
+    for layer, weights in zip(found["self"], own, strict=True):
+        torch.testing.assert_close(layer.weights(), weights, atol=1e-6, rtol=0)
+    seen = [weights for path, weights in calls if "visual" in path]
+    for layer, first, second in zip(found["visual"], seen[::2], seen[1::2], strict=True):
+        torch.testing.assert_close(layer.weights()[..., :16, :16], first, atol=1e-6, rtol=0)
+        torch.testing.assert_close(layer.weights()[..., 16:, 16:], second, atol=1e-6, rtol=0)
+
+
+def test_gradients_of_several_calls_in_a_layer_are_refused() -> None:
+    def loss(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+        return model(**inputs).last_hidden_state.sum()  # type: ignore[no-any-return]
+
+    with pytest.raises(bl.BertlensError, match="called 6 times for 3 layers"):
+        gradients(tower("qwen2_vl"), two_pictures(), loss)
 
 
 def test_patches_sorted_by_windows_are_said_to_be() -> None:
