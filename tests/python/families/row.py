@@ -76,11 +76,19 @@ def _eager(family: str, inputs: dict[str, Tensor]) -> Witness:
 
 
 def _left_out(reach: capture.Reach, seen: Witness) -> list[str]:
-    """What is not compared, in words: matrices made of bands and blocks, lists of no matrices."""
+    """What is not compared, in words: matrices made of bands and blocks, lists of no weights."""
     made = [kind for kind in reach.kinds if reach.forms[kind] in MADE]
     if made:
         return [f"its {made[0]} made into matrices"] if len(made) < len(reach.kinds) else []
-    return [f"its {' and '.join(seen.others)}: no matrices, left out"] if seen.others else []
+    others = sorted({*seen.others, *(seen.listed.keys() - _lists(reach, seen).keys())})
+    return [f"its {' and '.join(others)}: no matrices of weights, left out"] if others else []
+
+
+def _lists(reach: capture.Reach, seen: Witness) -> dict[str, list[Tensor]]:
+    """The lists of weights: some vision models list what their attention modules put out."""
+    if "softmax" in reach.forms.values():
+        return {name: [scores.softmax(-1) for scores in ls] for name, ls in seen.listed.items()}
+    return {name: ls for name, ls in seen.listed.items() if all(map(rows_are_shares, ls))}
 
 
 def _capture(animal: zoo.Animal, inputs: dict[str, Tensor]) -> capture.Stored:
@@ -105,14 +113,17 @@ def _compared(stored: capture.Stored, seen: Witness) -> str:
     that no witness has, "" for nothing to compare with, "NOT EQUAL"."""
     if all(form in MADE for form in stored.reach.forms.values()):
         return "made"
-    if not seen.listed and not seen.returned:
+    lists = _lists(stored.reach, seen)
+    if not lists and not seen.returned:
         return ""
-    if not equals_eager(stored, seen):
+    if not equals_eager(stored, lists, seen.returned):
         return "NOT EQUAL"
-    return "listed" if seen.listed else "returned"
+    return "listed" if lists else "returned"
 
 
-def equals_eager(stored: capture.Stored, seen: Witness) -> bool:
+def equals_eager(
+    stored: capture.Stored, lists: dict[str, list[Tensor]], returned: list[Tensor]
+) -> bool:
     """Whether all that was captured is the model's own, and all that it lists was captured.
 
     Within 1e-6. Weights that the outputs list may be made by other code than the eager functions;
@@ -122,12 +133,37 @@ def equals_eager(stored: capture.Stored, seen: Witness) -> bool:
     forms = stored.reach.forms
     kinds = {kind: layers for kind, layers in stored.kinds.items() if forms[kind] not in MADE}
     mine = [layer.weights() for layers in kinds.values() for layer in layers]
-    theirs = [layer for layers in seen.listed.values() for layer in layers]
-    if "softmax" in forms.values():
-        theirs = [layer.softmax(-1) for layer in theirs]
-    if not all(_is_in(layer, [*theirs, *seen.returned]) for layer in mine):
+    theirs = [layer for layers in lists.values() for layer in layers]
+    if not all(_is_in(m, [*theirs, *returned]) or _is_in(m, joined(m, returned)) for m in mine):
         return False
     return len(kinds) < len(stored.kinds) or all(_is_in(layer, mine) for layer in theirs)
+
+
+def joined(layer: Tensor, returned: list[Tensor]) -> list[Tensor]:
+    """Calls that follow one another, one for each of several pictures or sounds in one row, put
+    along the diagonal, where that gives the layer's size."""
+    found = []
+    for first in range(len(returned)):
+        size = 0
+        for last, piece in enumerate(returned[first:], first):
+            size += piece.shape[-1]
+            if piece.shape[-1] != piece.shape[-2] or size > layer.shape[-1]:
+                break
+            if size == layer.shape[-1] and last > first:
+                found.append(_along_diagonal(returned[first : last + 1]))
+    return found
+
+
+def _along_diagonal(pieces: list[Tensor]) -> Tensor:
+    batch, heads = pieces[0].shape[:2]
+    size = sum(piece.shape[-1] for piece in pieces)
+    whole = torch.zeros(batch, heads, size, size)
+    at = 0
+    for piece in pieces:
+        n = piece.shape[-1]
+        whole[..., at : at + n, at : at + n] = piece
+        at += n
+    return whole
 
 
 def _is_in(layer: Tensor, layers: Sequence[Tensor]) -> bool:
