@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,11 @@ from transformers import MODEL_MAPPING
 import bertlens as bl
 from bertlens import capture
 from tests.python import zoo
-from tests.python.families.row import row
-from tests.python.families.table import DOCS
+from tests.python.families import guarded, table
+from tests.python.families.guarded import guarded_row
+from tests.python.families.row import Row, joined, row
+from tests.python.families.table import DOCS, save, saved
+from tests.python.families.witness import eager_pass
 from tests.python.tiny import tokenizer_for
 
 # Those that people look into most, and every family that needs a way of its own.
@@ -61,6 +66,39 @@ def test_a_family_does_what_the_table_says(family: str) -> None:
     if not in_the_documented_release():
         pytest.skip(f"the table is of another release than {transformers.__version__}")
     assert str(row(family)) == table[family]
+
+
+def test_both_witnesses_of_eager_attention_say_the_same() -> None:
+    animal = zoo.animal("bert", implementation="eager")
+    seen = eager_pass(animal.model, animal.inputs)
+    assert list(seen.listed) == ["attentions"]
+    assert len(seen.returned) == 2
+    for listed, returned in zip(seen.listed["attentions"], seen.returned, strict=True):
+        assert (listed == returned).all()
+
+
+def test_calls_for_several_pictures_in_one_row_go_along_the_diagonal() -> None:
+    small, large = torch.ones(1, 1, 1, 1), torch.full((1, 1, 2, 2), 0.5)
+    (whole,) = joined(torch.zeros(1, 1, 3, 3), [large, small])
+    assert whole[0, 0].tolist() == [[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]]
+    assert joined(torch.zeros(1, 1, 5, 5), [large, small]) == []
+
+
+def test_a_family_whose_process_ends_is_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarded, "row", lambda family: os._exit(3))
+    assert str(guarded_row("bert")) == "| bert | FAILED: its process ended with code 3 |  |"
+
+
+def test_parts_of_the_table_come_back_whole(tmp_path: Path) -> None:
+    first, second = Row("bert", "self: interface", "equal"), Row("fnet", "no attention")
+    save([first], tmp_path / "1-of-2.json")
+    save([second], tmp_path / "2-of-2.json")
+    assert saved(tmp_path) == [first, second]
+
+
+def test_a_table_without_every_family_is_not_written() -> None:
+    with pytest.raises(ValueError, match="1 rows for"):
+        table.write([Row("bert", "self: interface")])
 
 
 def raw_and_made(family: str) -> tuple[list[torch.Tensor], list[torch.Tensor], int]:
