@@ -18,6 +18,8 @@ from tests.python.model_state import differences, state
 
 WAYS = {1: "interface", 2: "hooks", 3: "outputs"}
 
+EAGER = 'attn_implementation="eager"'
+
 MADE = frozenset({"band", "blocks"})
 """Forms whose matrices have another shape than what the model lists."""
 
@@ -46,10 +48,23 @@ def row(family: str) -> Row:
         animal = zoo.animal(family)
     except zoo.UntriedError as reason:
         return Row(family, f"not tried ({in_words(str(reason))})")
+    try:
+        return _row_of(family, animal)
+    except NoAttentionError as error:
+        if EAGER not in str(error):
+            raise
+    # A family that chooses the class of its attention when it is made, and says what to do.
+    found = _row_of(family, zoo.animal(family, implementation="eager"))
+    return Row(family, f"loaded with {EAGER}: {found.attention}", found.checked)
+
+
+def _row_of(family: str, animal: zoo.Animal) -> Row:
     before = state(animal.model)
     try:
         batch = _capture(animal, animal.inputs)
     except NoAttentionError as error:
+        if EAGER in str(error) and not _is_eager(animal):
+            raise
         why = "no attention" if "has no attention" in str(error) else f"refused: {_why(error)}"
         return Row(family, _of_part(animal, why), _restored(animal, before))
     except BertlensError as error:
@@ -69,6 +84,10 @@ def row(family: str) -> Row:
         _restored(animal, before),
     ]
     return Row(family, _of_part(animal, _kinds(batch.reach)), "; ".join(checked))
+
+
+def _is_eager(animal: zoo.Animal) -> bool:
+    return bool(animal.model.config._attn_implementation == "eager")
 
 
 def _eager(family: str, inputs: dict[str, Tensor]) -> Witness:
