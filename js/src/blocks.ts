@@ -29,6 +29,7 @@ export class Blocks {
   readonly #asked = new Set<string>();
   readonly #wanted = new Map<number, Set<number>>();
   #flushing = false;
+  #asking: Promise<unknown> = Promise.resolve();
 
   constructor(context: Context) {
     this.#context = context;
@@ -40,12 +41,24 @@ export class Blocks {
     return untracked(() => this.#readNow(layer, head));
   }
 
+  /** Asks for maps at once, before whatever else this turn does. */
+  ask(layer: number, heads: readonly number[]): void {
+    for (const head of heads) this.#readNow(layer, head);
+    this.#send();
+  }
+
   /** Asks for maps that may be wanted next, unless something is under way. */
   prefetch(layers: number[], heads: number[]): void {
     if (this.#asked.size > 0) return;
     untracked(() => {
       for (const layer of layers) for (const head of heads) this.#readNow(layer, head);
     });
+  }
+
+  /** Waits for the maps asked for in this turn and before: what is drawn first is asked for first. */
+  async settled(): Promise<void> {
+    await null;
+    await this.#asking;
   }
 
   /** Forgets what is under way and, with `all`, what is here. */
@@ -89,12 +102,17 @@ export class Blocks {
     this.#flushing = true;
     queueMicrotask(() => {
       this.#flushing = false;
-      const area = this.#context.area();
-      for (const [layer, heads] of this.#wanted) {
-        for (const part of split([...heads], area)) void this.#ask(layer, part);
-      }
-      this.#wanted.clear();
+      this.#send();
     });
+  }
+
+  #send(): void {
+    const area = this.#context.area();
+    const asked = [...this.#wanted].flatMap(([layer, heads]) =>
+      split([...heads], area).map((part) => this.#ask(layer, part)),
+    );
+    this.#wanted.clear();
+    this.#asking = Promise.all([this.#asking, ...asked]);
   }
 
   async #ask(layer: number, heads: number[]): Promise<void> {

@@ -10,6 +10,7 @@ import * as copy from "./views/copy";
 import * as element from "./views/element";
 import * as rested from "./views/rested";
 import * as runningText from "./views/running-text";
+import * as waiting from "./views/waiting";
 import * as words from "./views/words";
 
 /** What the late panes use of the page instead of carrying their own copy; see build.mjs. */
@@ -26,5 +27,6 @@ export const core = {
   "./views/element": element,
   "./views/rested": rested,
   "./views/running-text": runningText,
+  "./views/waiting": waiting,
   "./views/words": words,
 };

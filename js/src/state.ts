@@ -143,6 +143,12 @@ export class Store {
     return this.#blocks.read(layer, head);
   }
 
+  /** Asks for the maps of the chosen heads at once, before what else this turn asks for. */
+  askFirst(): void {
+    const [layer, heads] = [this.traits.layer.value, this.traits.heads.value];
+    untracked(() => this.#blocks.ask(layer, heads));
+  }
+
   /** Every map as a thumbnail; null until they are here, which is after the first lines are drawn. */
   grid(): Thumbnails | null {
     const waits = this.traits.views.value.includes("head") && !this.page.painted.value;
@@ -164,6 +170,7 @@ export class Store {
     if (here) return here;
     untracked(() =>
       this.#once(key, async () => {
+        await this.#blocks.settled();
         const answer = await this.#wire.request({ kind: "row", ...query });
         if (answer.status === "ok" && answer.data instanceof Float32Array) {
           const n = answer.shape.at(-1) ?? 0;

@@ -27,33 +27,36 @@ FLAGS = [
     "--disable-sync",
     "--enable-precise-memory-info",
 ]
+# `holds` is looked at whenever the document changes, so that no frame passes before it is seen.
+WHEN = """
+(holds, then) => {
+  const frames = () => requestAnimationFrame(() => requestAnimationFrame(then));
+  if (holds()) return frames();
+  const observer = new MutationObserver(() => {
+    if (!holds()) return;
+    observer.disconnect();
+    frames();
+  });
+  observer.observe(document, { subtree: true, childList: true, attributes: true });
+}
+"""
 WATCH = """
 (() => {
   const ready = () => { try { return !!(%s) } catch { return false } };
-  const frames = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
-  const look = () => {
-    if (!ready()) return requestAnimationFrame(look);
-    window.readyAt = performance.now();
-    frames(() => { window.firstPaint = performance.now() });
-  };
-  requestAnimationFrame(look);
+  (%s)(() => ready() && (window.readyAt ??= performance.now()), () => {
+    window.firstPaint = performance.now();
+  });
 })()
 """
-STEP = """
-([code, done]) => new Promise((resolve, reject) => {
-  setTimeout(() => reject(new Error(`not drawn in two minutes: ${code}`)), 120_000);
-  const isDone = new Function(`return ${done}`);
+STEP = f"""
+([code, done]) => new Promise((resolve, reject) => {{
+  setTimeout(() => reject(new Error(`not drawn in two minutes: ${{code}}`)), 120_000);
+  const isDone = new Function(`return ${{done}}`);
   const start = performance.now();
   (0, eval)(code);
   const script = performance.now() - start;
-  const look = () => isDone()
-    ? requestAnimationFrame(() => requestAnimationFrame(
-        () => resolve({ script, paint: performance.now() - start })))
-    : requestAnimationFrame(look);
-  if (done === "true") requestAnimationFrame(
-    () => requestAnimationFrame(() => resolve({ script, paint: performance.now() - start })));
-  else look();
-})
+  ({WHEN})(isDone, () => resolve({{ script, paint: performance.now() - start }}));
+}})
 """
 # Of what the page fetched, all that was here before what is painted first was ready.
 BYTES = """
@@ -101,7 +104,7 @@ def visit(
         context.set_default_timeout(180_000)
         context.route(re.compile("^https?://"), answering(subject.answers))
         page = context.new_page()
-        page.add_init_script(WATCH % subject.ready)
+        page.add_init_script(WATCH % (subject.ready, WHEN))
         page.goto(subject.url, wait_until="commit")
         page.wait_for_function("window.firstPaint", polling=100)
         renderer = renderer_of(browser)

@@ -49,6 +49,13 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
   frame.append(top, row);
   disposers.push(mountTop(top, store));
 
+  // Before any pane looks at another layer: its lines wait longest for the kernel.
+  disposers.push(
+    effect(() => {
+      if (views.value.includes("head")) store.askFirst();
+    }),
+  );
+
   let mounted: (() => void)[] = [];
   const unmount = () => {
     for (const dispose of mounted) dispose();

@@ -39,7 +39,13 @@ export function watchGround(frame: HTMLElement): Ground {
   };
   look();
   // Themes change by class, attribute or style on the document's outer elements, or by a new sheet.
-  const observer = new MutationObserver(() => requestAnimationFrame(look));
+  // JupyterLab swaps its icon whenever the kernel turns busy or idle: no reason to style the page anew.
+  let next = 0;
+  const observer = new MutationObserver((records) => {
+    if (records.every(isIcon)) return;
+    cancelAnimationFrame(next);
+    next = requestAnimationFrame(look);
+  });
   const { documentElement, body, head } = frame.ownerDocument;
   for (const outer of [documentElement, body]) observer.observe(outer, { attributes: true });
   observer.observe(head, { childList: true });
@@ -51,6 +57,7 @@ export function watchGround(frame: HTMLElement): Ground {
     look,
     dispose() {
       observer.disconnect();
+      cancelAnimationFrame(next);
       scheme.removeEventListener("change", look);
     },
   };
@@ -100,6 +107,13 @@ export function luminanceOf(color: string): number | null {
 /** Contrast of two luminances, 1 to 21 (WCAG 2). */
 export function contrast(a: number, b: number): number {
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+
+function isIcon({ addedNodes, removedNodes }: MutationRecord): boolean {
+  const nodes = [...addedNodes, ...removedNodes];
+  return (
+    nodes.length > 0 && nodes.every((node) => (node as HTMLLinkElement).relList?.contains("icon"))
+  );
 }
 
 function parentOf(el: Element): Element | null {

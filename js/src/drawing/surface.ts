@@ -5,20 +5,33 @@ export interface Surface {
   dispose(): void;
 }
 
+/** Of what is inside an element's padding and scroll bars, CSS pixels. */
+export interface Size {
+  width: number;
+  height: number;
+}
+
 /**
- * Calls `draw(ratio)` in an animation frame: when asked, when `watched` changes size or is shown again, and when the
- * screen's pixels change. Never while it has no width.
+ * Calls `draw(ratio, size)` in an animation frame: when asked, when `watched` changes size or is shown again, and when
+ * the screen's pixels change. Never while it has no width.
+ *
+ * The size is the last that the browser told: to ask for it would make it lay out the page once for each drawing.
  */
-export function surface(watched: HTMLElement, draw: (ratio: number) => void): Surface {
+export function surface(watched: HTMLElement, draw: (ratio: number, size: Size) => void): Surface {
   let frame = 0;
+  let size: Size | null = null;
   const redraw = () => {
     if (frame) return;
     frame = requestAnimationFrame(() => {
       frame = 0;
-      if (watched.clientWidth > 0) draw(window.devicePixelRatio || 1);
+      size ??= { width: watched.clientWidth, height: watched.clientHeight };
+      if (size.width > 0) draw(window.devicePixelRatio || 1, size);
     });
   };
-  const sizes = new ResizeObserver(redraw);
+  const sizes = new ResizeObserver(([entry]) => {
+    size = entry!.contentRect;
+    redraw();
+  });
   sizes.observe(watched);
   let density: MediaQueryList | null = null;
   const watchDensity = () => {

@@ -2,7 +2,7 @@ import { computed, effect, signal } from "@preact/signals-core";
 import { decimal, tick } from "../drawing/number";
 import type { ScorePayload, View } from "../state";
 import { copyButton, table } from "./copy";
-import { element } from "./element";
+import { element, say } from "./element";
 import {
   byRank,
   headName,
@@ -97,15 +97,15 @@ export const cardView: View = (container, store) => {
       const { row, button, value, unit, place } = parts;
       const chosen = on === one.name;
       const details = detailsOf(one, layer.value, at);
-      button.textContent = scoreTitle(one);
+      say(button, scoreTitle(one));
       button.setAttribute("aria-pressed", String(chosen));
       button.title = [one.description, ...details].filter(Boolean).join("\n");
-      value.textContent = scoreValue(one, layer.value, at);
+      say(value, scoreValue(one, layer.value, at));
       const named = Boolean(one.categories?.length);
       value.colSpan = named ? 3 : 1;
       unit.hidden = place.hidden = named;
-      unit.textContent = shortUnit(one);
-      place.textContent = rankWords(one, layer.value, at);
+      say(unit, shortUnit(one));
+      say(place, rankWords(one, layer.value, at));
       if (!all.value && i >= FEW && !chosen && !row.matches(":focus-within")) continue;
       rows.push(row);
       if (chosen && details.length > 0) {

@@ -42,7 +42,7 @@ export const gridView: View = (container, store) => {
     return table([first, ...shown.values.map(line)]);
   });
   tools.append(copying, element("span", { class: "bl-chooser" }, chooser));
-  const canvas = element("canvas", { class: "bl-grid-canvas", "aria-hidden": true });
+  const canvas = element("canvas", { class: "bl-grid-canvas", "aria-hidden": "true" });
   const grid = element("div", {
     role: "grid",
     class: "bl-grid",

@@ -5,12 +5,12 @@ import { element } from "./element";
 
 /** More lines than this are rasterised: canvas curves cost some 50 microseconds each. */
 const CURVES = 500;
-/** More lines than this are rasterised at one pixel a CSS pixel, whatever the screen has. */
+/** More lines than this are rasterised at one pixel a CSS pixel, whatever the screen has, and at half of one across. */
 const COARSE = 4_000;
 /** Pixels times heads that may be rasterised at once: wide pictures are drawn narrower and stretched. */
 const PIXELS = 4_000_000;
 /** What is drawn beyond the part on screen, CSS pixels, so that short scrolls need no drawing. */
-const BEYOND = 160;
+const BEYOND = 80;
 
 /** Sizes in CSS pixels, measured once for each layout. */
 export interface Measures {
@@ -62,9 +62,10 @@ export class Stage {
     const { left, right, row } = measures;
     const width = right - left;
     const many = lines.count > CURVES;
-    const down = lines.count > COARSE ? Math.min(1, ratio) : ratio;
+    const crowd = lines.count > COARSE;
+    const down = crowd ? Math.min(1, ratio) : ratio;
     const across = many
-      ? Math.min(down, PIXELS / (colors.length * width * band.height * down))
+      ? Math.min(crowd ? down / 2 : down, PIXELS / (colors.length * width * band.height * down))
       : down;
     const [w, h] = size(this.base, width, band.height, across, down);
     this.base.style.translate = `${left}px ${band.top}px`;

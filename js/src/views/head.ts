@@ -14,6 +14,7 @@ import { Columns, type Placement, placeItems } from "./head-columns";
 import { filters, foot, type LeftOut, layerTools, swatches } from "./head-controls";
 import { type Band, bandFor, covers, type Mark, type Measures, Stage } from "./head-stage";
 import { followLook, type LookedAt } from "./looked-at";
+import { waiting } from "./waiting";
 
 /** Rows are this many times the size of their letters. */
 const ROW = 1.55;
@@ -107,6 +108,7 @@ export const headView: View = (container, store) => {
   let gutter = 0;
   let band: Band = { top: 0, height: 0 };
   let drawn = { ratio: 0, width: 0 };
+  let scrolled = 0;
   const stale = { layout: true, base: true, top: true };
 
   const layout = () => {
@@ -120,8 +122,7 @@ export const headView: View = (container, store) => {
     measures = { width: body.clientWidth, left, right, row, height: rows * row };
   };
 
-  const view = surface(scroll, (ratio) => {
-    const width = scroll.clientWidth;
+  const view = surface(scroll, (ratio, { width, height: shown }) => {
     if (ratio !== drawn.ratio || width !== drawn.width) {
       drawn = { ratio, width };
       stale.layout = true;
@@ -133,9 +134,9 @@ export const headView: View = (container, store) => {
     }
     if (!measures || measures.right - measures.left < 8) return;
     const { height } = measures;
-    if (!covers(band, scroll.scrollTop, scroll.clientHeight, height)) stale.base = true;
+    if (!covers(band, scrolled, shown, height)) stale.base = true;
     if (stale.base) {
-      band = bandFor(scroll.scrollTop, scroll.clientHeight, height);
+      band = bandFor(scrolled, shown, height);
       drawBase(ratio, measures);
       stale.top = true;
     }
@@ -150,12 +151,13 @@ export const headView: View = (container, store) => {
     first: band.top / row - 1,
     last: (band.top + band.height) / row,
   });
+  const wait = waiting(scroll);
   let shownText = "";
 
   const drawBase = (ratio: number, now: Measures) => {
     const { name, choice, heads, whole } = picture.peek();
     const text = `${traits.generation.peek()}:${traits.level.peek()}:${traits.special.peek()}`;
-    scroll.toggleAttribute("data-waiting", !whole);
+    wait(!whole);
     // While the next layer is on its way the last one stays, faint; never under another text.
     if (heads.length === 0 && !whole && text === shownText) return;
     shownText = text;
@@ -275,7 +277,11 @@ export const headView: View = (container, store) => {
       saying = setTimeout(() => say(spoken, sentence(store, now)), 150);
     }),
   );
-  scroll.addEventListener("scroll", () => view.redraw(), { signal: abort.signal, passive: true });
+  const follow = () => {
+    scrolled = scroll.scrollTop;
+    view.redraw();
+  };
+  scroll.addEventListener("scroll", follow, { signal: abort.signal, passive: true });
 
   return () => {
     abort.abort();

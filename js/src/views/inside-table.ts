@@ -58,7 +58,7 @@ export class InsideTable {
     const { inside, labels, dims, followed, sortedFor, dark } = opened;
     const { vectors, products } = reaches(inside);
     const strip = (of: (d: number) => number, full: number, token?: number) => {
-      const canvas = element("canvas", { "aria-hidden": true });
+      const canvas = element("canvas", { "aria-hidden": "true" });
       paintStrip(canvas, dims.map(of), full, dark);
       return element("td", { class: "bl-strip", "data-token": token }, canvas);
     };

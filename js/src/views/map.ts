@@ -79,7 +79,7 @@ export const mapView: View = (container, store) => {
     "aria-label": "Heads",
     "aria-multiselectable": true,
   });
-  const axes = element("div", { class: "bl-map-axes", "aria-hidden": true });
+  const axes = element("div", { class: "bl-map-axes", "aria-hidden": "true" });
   const plot = element("div", { class: "bl-map" }, axes, lines, list);
   const empty = element("p", { class: "bl-empty" });
   const legend = element("ul", { class: "bl-kinds" });

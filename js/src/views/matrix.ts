@@ -7,6 +7,7 @@ import { surface } from "../drawing/surface";
 import type { View } from "../state";
 import { decoded, remaining, withoutSpecials } from "../weights";
 import { element, say } from "./element";
+import { waiting } from "./waiting";
 import { headName } from "./words";
 
 interface Cell {
@@ -26,10 +27,10 @@ export const matrixView: View = (container, store) => {
 
   const title = element("h3", { class: "bl-subtitle" });
   const axes = element("span", { class: "bl-soft" }, "from ↓ to →");
-  const canvas = element("canvas", { class: "bl-matrix-canvas", "aria-hidden": true });
+  const canvas = element("canvas", { class: "bl-matrix-canvas", "aria-hidden": "true" });
   const band = (kind: string) => element("div", { class: `bl-band bl-band-${kind}`, hidden: true });
   const bands = { row: band("row"), column: band("column"), pin: band("pin") };
-  const splits = element("div", { class: "bl-splits", "aria-hidden": true });
+  const splits = element("div", { class: "bl-splits", "aria-hidden": "true" });
   const plot = element(
     "div",
     {
@@ -108,14 +109,14 @@ export const matrixView: View = (container, store) => {
   /** While another map is on its way the last one stays, dimmed. */
   const shown = signal(false);
 
-  const painter = surface(plot, (ratio) => {
+  const wait = waiting(plot);
+  const painter = surface(plot, (ratio, box) => {
     const map = drawn.peek();
-    plot.toggleAttribute("data-waiting", map === null);
+    wait(map === null);
     if (!map) {
       delete plot.dataset.painted;
       return;
     }
-    const box = plot.getBoundingClientRect();
     canvas.width = Math.round(box.width * ratio);
     canvas.height = Math.round(box.height * ratio);
     const context = canvas.getContext("2d");

@@ -22,6 +22,7 @@ import { element, say } from "./element";
 import { InsideTable, partName, signed } from "./inside-table";
 import { restedHover } from "./rested";
 import { RunningText } from "./running-text";
+import { waiting } from "./waiting";
 import { headName } from "./words";
 
 /** So many tokens are shown, those with most weight; all are in the copied text. */
@@ -35,6 +36,7 @@ export const queryKeyView: View = (container, store) => {
   const { dark } = groundOf(container);
   const { rested, dispose } = restedHover(store);
   const stops: Stops = [dispose];
+  const wait = waiting(container);
   /** In an explorer folded away, and nothing is asked for, until it is opened. */
   const open = signal(views.peek().length === 1);
   const sorted = signal<"dimension" | "contribution">("dimension");
@@ -171,7 +173,7 @@ export const queryKeyView: View = (container, store) => {
     }),
     effect(() => {
       const [now, at, head] = [inside.value, focused.value, selected.value];
-      container.toggleAttribute("data-waiting", open.value && !now);
+      wait(open.value && !now);
       caption.hidden = !now;
       if (!now || !at || head === null) {
         delete container.dataset.painted;

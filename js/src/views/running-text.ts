@@ -1,6 +1,7 @@
 import { direction, spaces } from "../drawing/spacing";
 import type { Items } from "../state";
 import { element } from "./element";
+import { Shades } from "./shades";
 
 /** The label of a further token of a character that the token before shows. */
 const SAME = "⋮";
@@ -15,14 +16,15 @@ export interface Choosing {
 /** A text as it runs, each token a place for a shade. With `choose`, one tab stop whose arrows move. */
 export class RunningText {
   readonly element: HTMLElement;
+  readonly #text = element("div", { class: "bl-running-text", role: "presentation" });
+  readonly #shades = new Shades(this.#text);
   #tokens: HTMLElement[] = [];
-  #shades: string[] = [];
   #stop: HTMLElement | null = null;
   readonly #chooses: boolean;
 
   constructor(label: string, choose: Choosing | null) {
     const role = choose ? "listbox" : "group";
-    this.element = element("div", { class: "bl-running", role, "aria-label": label });
+    this.element = element("div", { class: "bl-running", role, "aria-label": label }, this.#text);
     this.#chooses = choose !== null;
     if (choose) this.#listen(choose);
   }
@@ -65,7 +67,6 @@ export class RunningText {
   /** Shows other tokens. `texts`: the texts of segment 0 and 1, where they are known. */
   show(items: Items, texts: readonly (string | null)[]): void {
     const apart = spaces(items, texts);
-    this.#shades = items.label.map(() => "");
     this.#tokens = items.label.map((label, i) =>
       element(
         "span",
@@ -81,24 +82,20 @@ export class RunningText {
       ),
     );
     this.element.dir = direction(items);
-    this.element.replaceChildren(
+    this.#text.replaceChildren(
       ...this.#tokens.flatMap((token, i) => {
         const second = i > 0 && items.segment[i] !== items.segment[i - 1];
         return second ? [element("br"), token] : apart[i] ? [" ", token] : [token];
       }),
     );
+    this.#shades.show(this.#tokens);
     this.#stop = null;
     if (this.#chooses) this.#rove(0, false);
   }
 
   /** Backgrounds, one CSS colour a token; "" for none. */
   shade(colours: readonly string[]): void {
-    for (const [i, token] of this.#tokens.entries()) {
-      const colour = colours[i] ?? "";
-      if (this.#shades[i] === colour) continue;
-      this.#shades[i] = colour;
-      token.style.backgroundColor = colour;
-    }
+    this.#shades.shade(colours);
   }
 
   /** Rings the pinned token and tints the one pointed at. */

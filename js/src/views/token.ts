@@ -10,6 +10,7 @@ import { followLook } from "./looked-at";
 import { matrixView } from "./matrix";
 import { order, type Ranked, Ranking, shades } from "./ranking";
 import { RunningText } from "./running-text";
+import { waiting } from "./waiting";
 
 const FEW = 8;
 const MANY = 100;
@@ -98,12 +99,13 @@ export const tokenView: View = (container, store) => {
   /** While other weights are on their way the last ones stay, dimmed: nothing jumps. */
   const shown = signal(false);
 
+  const wait = waiting(container);
   const painter = surface(container, () => {
     const now = ranked.peek();
     const night = dark.peek();
     const target = crossed.peek() ? reached : chosen;
     const other = crossed.peek() ? chosen : reached;
-    container.toggleAttribute("data-waiting", now === null);
+    wait(now === null);
     if (!now) {
       if (heads.peek().length === 0) target.shade([]);
       delete container.dataset.painted;

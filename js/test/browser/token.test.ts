@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { longText, storePair, synthetic, tokenColumns } from "../../test-support/attention";
+import { shadeOf } from "../../test-support/shade";
 import {
   eventually,
   expectAccessible,
@@ -184,7 +185,8 @@ test("hidden special tokens are neither ranked nor shaded", async () => {
   const view = token({ traits: { token: 13, heads: [2], special: "hide" } });
   await painted(view, "from 13");
   expect(ranks(view).flat()).not.toContain("[CLS]");
-  expect(piece(view, 0).style.backgroundColor).toBe("");
+  expect(shadeOf(piece(view, 0))[3]).toBe(0);
+  expect(shadeOf(piece(view, 14))[3]).toBeGreaterThan(0);
 });
 
 test("renormalised, the other tokens share what is left", async () => {
@@ -204,8 +206,7 @@ test("words are one item each", async () => {
 test("the strongest token has the strongest shade, in its head's colour", async () => {
   const view = token({ traits: { token: 13 } });
   await painted(view, "from 13");
-  const alpha = (index: number) =>
-    Number(piece(view, index).style.backgroundColor.split(/[,/]/).at(-1)!.replace(")", "")) || 0;
+  const alpha = (index: number) => shadeOf(piece(view, index))[3];
   expect(alpha(14)).toBeGreaterThan(0.3);
   expect(alpha(3)).toBeLessThan(0.05);
 });
@@ -244,7 +245,7 @@ test("on the way to another layer the last numbers stay, dimmed", async () => {
 test("without a kernel the text is there and the rest is said", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const view = token({ dead: true, traits: { token: 13 } });
-  vi.advanceTimersByTime(10_000);
+  await vi.advanceTimersByTimeAsync(10_000);
   vi.useRealTimers();
   expect(piece(view, 13).textContent).toBe("bought");
   expect(view.find(".bl-pane > .bl-empty").textContent).toBe("Weights come with a running kernel.");
@@ -280,9 +281,10 @@ test("where the sides differ, the shades lie on the other text", async () => {
     generation: 2,
   });
   const [from, to] = view.all(".bl-running") as [HTMLElement, HTMLElement];
-  const shaded = (el: HTMLElement) => [...el.querySelectorAll("[style*=rgb]")].length;
-  await eventually(() => expect(shaded(to)).toBeGreaterThan(0));
-  expect(shaded(from)).toBe(0);
+  const shaded = (el: HTMLElement) =>
+    [...el.querySelectorAll<HTMLElement>(".bl-piece")].filter((piece) => shadeOf(piece)[3] > 0);
+  await eventually(() => expect(shaded(to).length).toBeGreaterThan(0));
+  expect(shaded(from)).toEqual([]);
 });
 
 test("512 tokens scroll within the view", async () => {
