@@ -31,6 +31,7 @@ MENU = (
     ".find((label) => label.firstChild.textContent.trim() === 'layer').querySelector('select')"
 )
 HEADS = ",".join(map(str, range(12)))
+TEXTS = 4
 BUDGETS = {128: (80, 50), 512: (200, 60)}
 
 
@@ -86,20 +87,37 @@ def to_layer(layer: int) -> Step:
 
 
 def switching(browser: Browser, lab: Lab, n: int) -> tuple[float, float, float]:
-    """Milliseconds to paint of a no-op, of layers seen for the first time, and of layers again."""
-    with opened(browser, lab, n, sibling=False) as (page, _):
-        settle(page)
-        nothing = page.evaluate(STEP, [NOTHING.code, NOTHING.done])["paint"]
-        first = []
-        for layer in (3, 5):  # the layers beside the one shown are fetched when idle
-            step = to_layer(layer)
-            first.append(page.evaluate(STEP, [step.code, step.done])["paint"])
+    """Milliseconds to paint of a no-op, of layers seen for the first time, and of layers again.
+
+    Every layer of the model is new once with each text, so one page runs several texts.
+    """
+    nothing, first, again = [], [], []
+    with opened(browser, lab, n, sibling=False) as (page, notebook):
+        for text in range(TEXTS):
+            if text:
+                run(page, notebook, text_of(n, text))
             settle(page)
-        again = []
-        for layer in (3, 5, 3, 5):
-            step = to_layer(layer)
-            again.append(page.evaluate(STEP, [step.code, step.done])["paint"])
-    return nothing, statistics.median(first), statistics.median(again)
+            nothing.append(timed(page, NOTHING))
+            for layer in (3, 5):  # the layers beside the one shown are fetched when idle
+                first.append(timed(page, to_layer(layer)))
+                settle(page)
+            for layer in (3, 5, 3, 5):
+                again.append(timed(page, to_layer(layer)))
+            timed(page, to_layer(0))
+    return statistics.median(nothing), statistics.median(first), statistics.median(again)
+
+
+def timed(page: Page, step: Step) -> float:
+    """Milliseconds from a step to its paint."""
+    return float(page.evaluate(STEP, [step.code, step.done])["paint"])
+
+
+def run(page: Page, notebook: Notebook, text: str) -> None:
+    """Another text in the same view, drawn."""
+    generation = notebook.python("view.generation")
+    notebook.python(f"setattr(view, 'text', {text!r})")
+    head = "document.querySelector('.bl-pane-head')"
+    page.wait_for_function(f"{head}.dataset.painted?.startsWith('{generation + 1}:')")
 
 
 def clicking(browser: Browser, lab: Lab) -> tuple[float, float]:

@@ -37,10 +37,10 @@ def base_size() -> bl.Lens:
     return bl.Lens(model, tokenizer, name="BERT-base size")
 
 
-def text_of(n: int) -> str:
-    """Prose of exactly `n` wordpieces, [CLS] and [SEP] included."""
+def text_of(n: int, skipped: int = 0) -> str:
+    """Prose of exactly `n` wordpieces, [CLS] and [SEP] included, after `skipped` words."""
     tokenizer = minilm().tokenizer
-    words = prose().split()
+    words = prose().split()[skipped:]
     for count in range(n, 0, -1):
         text = " ".join(words[:count])
         length = len(tokenizer(text, verbose=False)["input_ids"])
