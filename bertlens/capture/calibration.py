@@ -101,24 +101,33 @@ def _calibrated(body: nn.Module, inputs: Mapping[str, Any]) -> Reach:
     settle(body, inputs)
     made = tapped_layers(body, inputs)
     truth = truth_of(body, inputs)
-    tapped_reach = by_taps(made, truth)
-    if truth.kinds and set(truth.kinds) <= set(tapped_reach.layers):
-        return tapped_reach
     forms = {kind: form_of(body, kind, tensors[0]) for kind, tensors in truth.kinds.items()}
+    listed = dict(truth.kinds)
+    shapes = {weights.shape for _, weights in made.layers}
+    for kind, tensors in listed.items():
+        # SAM lists what its attention modules put out: that says nothing of its calls.
+        if shapes and forms[kind] is None and not any(t.shape in shapes for t in tensors):
+            del truth.kinds[kind]
+    tapped_reach = by_taps(made, truth)
+    if tapped_reach.layers and not tapped_reach.checked:
+        listed = dict(truth.kinds)  # the calls show what the other lists are about
+    weights = {kind for kind in truth.kinds if forms[kind] is not None}
+    if weights and weights <= set(tapped_reach.layers):
+        return _with_what_is_left_out(tapped_reach, listed)
     for reach in _candidates(tapped_reach, truth, forms):
         if _gives_the_truth(reach, body, inputs, truth):
             found = replace(reach, checked=tapped_reach.checked | set(_known(reach, truth)))
-            return _with_what_is_left_out(found, truth)
+            return _with_what_is_left_out(found, listed)
     if tapped_reach.layers:
-        return _with_what_is_left_out(tapped_reach, truth)
-    raise NoAttentionError(unreachable(body, truth.kinds, tapped_reach.left_out))
+        return _with_what_is_left_out(tapped_reach, listed)
+    raise NoAttentionError(unreachable(body, listed, tapped_reach.left_out))
 
 
-def _with_what_is_left_out(reach: Reach, truth: Truth) -> Reach:
+def _with_what_is_left_out(reach: Reach, listed: Collection[str]) -> Reach:
     """Say of every kind that the model lists and that is not shown that it is no weights."""
     rest = {
         kind: "what the model lists are no attention weights"
-        for kind in truth.kinds
+        for kind in listed
         if kind not in reach.layers
     }
     return replace(reach, left_out={**reach.left_out, **rest})
@@ -132,7 +141,7 @@ def _candidates(
         rest = {
             kind: form
             for kind, form in forms.items()
-            if form is not None and kind not in base.layers
+            if form is not None and kind in truth.kinds and kind not in base.layers
         }
         if not rest:
             continue

@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 from transformers import (
+    BertConfig,
+    BertModel,
     Data2VecVisionConfig,
     Data2VecVisionModel,
     DetrConfig,
@@ -224,3 +226,20 @@ def test_a_file_with_two_eager_functions_gives_each_module_its_own() -> None:
     vision = file.Tipsv2VisionAttention.__new__(file.Tipsv2VisionAttention)
     assert eager_function(text) is file.text_eager_attention_forward
     assert eager_function(vision) is file.eager_attention_forward
+
+
+def test_a_list_of_something_else_does_not_hide_what_the_calls_show() -> None:
+    class ListsItsOutputs(BertModel):
+        """As SAM does: its attentions are what the attention modules put out, by rows."""
+
+        def forward(self, *args: Any, **options: Any) -> Any:
+            wants = options.pop("output_attentions", False)
+            outputs = super().forward(*args, **options)
+            if wants:
+                outputs["attentions"] = (outputs.last_hidden_state[:, None] - 5,) * 2
+            return outputs
+
+    config = BertConfig(**_SIZES, vocab_size=50)
+    stored = capture.store(made(ListsItsOutputs, config), _IDS, exact=True)
+    assert stored.notes == ()
+    assert_layers(stored.kinds["self"], listed(made(BertModel, config), _IDS).attentions)
