@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -46,13 +46,14 @@ def served(view: View) -> Iterator[Subject]:
     static = files("bertlens") / "widgets" / "static"
     state = {name: value for name, value in view.get_state().items() if name[0] != "_"}
     answers = {
-        "/": ("text/html", PAGE.read_bytes()),
+        "/": ("text/html", PAGE.read_text().replace("STATE", inside_html(state)).encode()),
         "/widget.js": ("text/javascript", static.joinpath("widget.js").read_bytes()),
         "/widget.css": ("text/css", static.joinpath("widget.css").read_bytes()),
-        "/state": ("application/json", json.dumps(state).encode()),
     }
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def do_GET(self) -> None:
             kind, body = answers.get(self.path, ("text/plain", b""))
             self.answer(kind, body)
@@ -66,7 +67,8 @@ def served(view: View) -> Iterator[Subject]:
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(BrokenPipeError, ConnectionResetError):  # the trial is over
+                self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
             """Nothing: a line for each request would only be in the way."""
@@ -79,6 +81,11 @@ def served(view: View) -> Iterator[Subject]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def inside_html(state: dict[str, Any]) -> str:
+    """JSON that ends no script element; in a notebook the state comes with the view as well."""
+    return json.dumps(state).replace("<", "\\u003c")
 
 
 def reply(view: View, content: dict[str, Any]) -> bytes:

@@ -1,9 +1,12 @@
-import { computed, effect, untracked } from "@preact/signals-core";
+import { computed, effect, signal, untracked } from "@preact/signals-core";
 import { headVariables, watchGround } from "../drawing/ground";
 import { fetchLatePanes } from "../fetching";
 import type { Store } from "../state";
 import { panes } from "../views/registry";
 import { mountTop } from "./top";
+
+/** Milliseconds after which the other panes wait no longer for the first lines. */
+const PATIENCE = 300;
 
 /** Builds one display of the store inside `el`: the text, then its panes in the order of `views`. */
 export function mountFrame(el: HTMLElement, store: Store): () => void {
@@ -13,7 +16,7 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
   el.append(frame);
 
   const abort = new AbortController();
-  const { signal } = abort;
+  const { signal: ended } = abort;
   const disposers: (() => void)[] = [() => abort.abort()];
   const ground = watchGround(frame);
   disposers.push(ground.dispose);
@@ -27,7 +30,7 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
   frame.addEventListener(
     "focusin",
     ({ target }) => (target as Element).setAttribute("data-lm-suppress-shortcuts", "true"),
-    { signal },
+    { signal: ended },
   );
   frame.addEventListener(
     "keydown",
@@ -39,7 +42,7 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
       layer.value = Math.max(0, Math.min(meta.value.n_layers - 1, layer.value + step));
       event.preventDefault();
     },
-    { signal },
+    { signal: ended },
   );
 
   const top = document.createElement("div");
@@ -56,6 +59,13 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
     }),
   );
 
+  // The lines come first: the other panes keep their places, and fill them once those are on screen.
+  const waited = signal(false);
+  const patience = setTimeout(() => {
+    waited.value = true;
+  }, PATIENCE);
+  disposers.push(() => clearTimeout(patience));
+
   let mounted: (() => void)[] = [];
   const unmount = () => {
     for (const dispose of mounted) dispose();
@@ -67,9 +77,11 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
     section.className = `bl-pane bl-pane-${name}`;
     row.append(section);
     const pane = computed(() => panes.value[name]);
+    const first = name === "head" || !views.peek().includes("head");
+    const due = computed(() => first || store.page.painted.value || waited.value);
     return effect(() => {
       section.hidden = !pane.value;
-      if (!pane.value) return;
+      if (!pane.value || !due.value) return;
       const { label, view } = pane.value;
       section.setAttribute("aria-label", label);
       return untracked(() => view(section, store));

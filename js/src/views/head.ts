@@ -167,9 +167,11 @@ export const headView: View = (container, store) => {
     if (!page.painted.peek()) requestAnimationFrame(() => requestAnimationFrame(painted));
     afterwards();
   };
-  const painted = () => {
-    page.painted.value = true;
-  };
+  // A task of its own: what waits for the first lines must not hold up the frame that shows them.
+  const painted = () =>
+    setTimeout(() => {
+      page.painted.value = true;
+    });
 
   const drawTop = (ratio: number, now: Measures) => {
     const focus = store.focus.peek();
