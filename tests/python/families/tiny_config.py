@@ -140,7 +140,8 @@ def _token_or_list(name: str, value: Any, layers: int) -> Any:
 
 def _layers(settings: Settings) -> int:
     names = ("num_hidden_layers", "num_layers", "n_layer", "n_layers")
-    return next((settings[n] for n in names if settings.get(n)), 0)
+    counts = (settings.get(name) for name in names)  # LXMERT's is a dictionary
+    return next((n for n in counts if n and _is_number(n)), 0)
 
 
 def _widths(settings: Settings) -> dict[int, int]:
