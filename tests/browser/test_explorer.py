@@ -426,12 +426,21 @@ AXE = """async (frame) => (await axe.run(frame)).violations
 
 @pytest.fixture(params=["JupyterLab Light", "JupyterLab Dark"])
 def theme(notebook: Notebook, request: pytest.FixtureRequest) -> Iterator[str]:
-    change = "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
-    notebook.page.evaluate(change, request.param)
-    dark = "true" if request.param.endswith("Light") else "false"
-    expect(notebook.page.locator("body")).to_have_attribute("data-jp-theme-light", dark)
+    def change(theme: str) -> None:
+        body = notebook.page.locator("body")
+        light = "true" if theme.endswith("Light") else "false"
+        if body.get_attribute("data-jp-theme-light") != light:
+            act = (
+                "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
+            )
+            notebook.page.evaluate(act, theme)
+        expect(body).to_have_attribute("data-jp-theme-light", light)
+        # its splash screen fades; a second change meanwhile would take it away twice
+        expect(notebook.page.locator("#jupyterlab-splash")).to_have_count(0)
+
+    change(request.param)
     yield request.param
-    notebook.page.evaluate(change, "JupyterLab Light")
+    change("JupyterLab Light")
 
 
 def test_axe_finds_nothing_to_complain_about(
@@ -463,3 +472,17 @@ def test_text_stands_out_from_its_ground(explorer: Explorer, theme: str) -> None
         assert ground < 0.25 < 0.7 < ink
     else:
         assert ink < 0.3 < 0.9 < ground
+
+
+def test_pictures_outlive_a_change_of_theme(explorer: Explorer, theme: str) -> None:
+    """For a moment of the change the page has no size."""
+    drawn = """(canvas) => canvas.width > 0 && canvas.height > 0 && new Uint32Array(
+      canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer
+    ).some(Boolean)"""
+    explorer.token("from", BOUGHT).click()
+    name = "dark" if theme.endswith("Dark") else "light"
+    expect(explorer.frame).to_have_attribute("data-bl-theme", name)
+
+    for picture in ("grid", "shades", "matrix", "base"):
+        canvas = explorer.frame.locator(f"canvas[class*={picture}]").first.element_handle()
+        explorer.frame.page.wait_for_function(drawn, arg=canvas)

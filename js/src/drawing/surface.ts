@@ -11,21 +11,32 @@ export interface Size {
   height: number;
 }
 
+/** Milliseconds until what could not be drawn is tried again. */
+const AGAIN = 100;
+
 /**
  * Calls `draw(ratio, size)` in an animation frame: when asked, when `watched` changes size or is shown again, and when
- * the screen's pixels change. Never while it has no width.
+ * the screen's pixels change. Never while it has no width. Where it returns false it is called again soon: hosts that
+ * change their theme take the page away for a moment.
  *
  * The size is the last that the browser told: to ask for it would make it lay out the page once for each drawing.
  */
-export function surface(watched: HTMLElement, draw: (ratio: number, size: Size) => void): Surface {
+export function surface(
+  watched: HTMLElement,
+  draw: (ratio: number, size: Size) => boolean | undefined,
+): Surface {
   let frame = 0;
+  let again: ReturnType<typeof setTimeout> | undefined;
   let size: Size | null = null;
   const redraw = () => {
     if (frame) return;
     frame = requestAnimationFrame(() => {
       frame = 0;
+      clearTimeout(again);
       size ??= { width: watched.clientWidth, height: watched.clientHeight };
-      if (size.width > 0) draw(window.devicePixelRatio || 1, size);
+      if (size.width > 0 && draw(window.devicePixelRatio || 1, size) === false) {
+        again = setTimeout(redraw, AGAIN);
+      }
     });
   };
   const sizes = new ResizeObserver(([entry]) => {
@@ -48,6 +59,7 @@ export function surface(watched: HTMLElement, draw: (ratio: number, size: Size) 
     redraw,
     dispose() {
       cancelAnimationFrame(frame);
+      clearTimeout(again);
       sizes.disconnect();
       density?.removeEventListener("change", changed);
     },

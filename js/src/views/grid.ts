@@ -163,6 +163,7 @@ export const gridView: View = (container, store) => {
 
   const painter = surface(frame, (ratio) => {
     const bounds = frame.getBoundingClientRect();
+    if (bounds.width === 0) return false;
     canvas.width = Math.round(bounds.width * ratio);
     canvas.height = Math.round(bounds.height * ratio);
     const context = canvas.getContext("2d");

@@ -132,7 +132,10 @@ export const headView: View = (container, store) => {
       stale.layout = false;
       stale.base = true;
     }
-    if (!measures || measures.right - measures.left < 8) return;
+    if (!measures || measures.right - measures.left < 8) {
+      stale.layout = true;
+      return false;
+    }
     const { height } = measures;
     if (!covers(band, scrolled, shown, height)) stale.base = true;
     if (stale.base) {

@@ -93,9 +93,9 @@ export class RunningText {
     if (this.#chooses) this.#rove(0, false);
   }
 
-  /** Backgrounds, one CSS colour a token; "" for none. */
-  shade(colours: readonly string[]): void {
-    this.#shades.shade(colours);
+  /** Backgrounds, one CSS colour a token; "" for none. False: there is no room to draw them now. */
+  shade(colours: readonly string[]): boolean {
+    return this.#shades.shade(colours);
   }
 
   /** Rings the pinned token and tints the one pointed at. */

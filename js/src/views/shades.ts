@@ -35,23 +35,24 @@ export class Shades {
     this.#canvas.height = 0;
   }
 
-  /** One CSS colour a token; "" for none. */
-  shade(colours: readonly string[]): void {
-    if (colours.length === 0 && this.#colours.length === 0) return;
+  /** One CSS colour a token; "" for none. False: the text has no width now, and keeps what it had. */
+  shade(colours: readonly string[]): boolean {
+    if (colours.length === 0 && this.#colours.length === 0) return true;
     this.#colours = colours;
     for (const [i, token] of this.#tokens.entries()) {
       // what is faint by itself must be read over a shade
       if (token.dataset.special !== undefined) token.toggleAttribute("data-shaded", !!colours[i]);
     }
-    this.#paint();
+    return this.#paint();
   }
 
-  #paint(): void {
-    const { width, height, left, top } = this.#text.getBoundingClientRect();
-    if (width === 0 || this.#colours.length === 0) {
+  #paint(): boolean {
+    if (this.#colours.length === 0) {
       this.#canvas.height = 0;
-      return;
+      return true;
     }
+    const { width, height, left, top } = this.#text.getBoundingClientRect();
+    if (width === 0) return false;
     this.#boxes ??= this.#tokens.map((token) =>
       [...token.getClientRects()].map(
         (box) => new DOMRectReadOnly(box.x - left, box.y - top, box.width, box.height),
@@ -61,7 +62,7 @@ export class Shades {
     this.#canvas.width = Math.round(width * ratio);
     this.#canvas.height = Math.round(height * ratio);
     const context = this.#canvas.getContext("2d");
-    if (!context) return;
+    if (!context) return true;
     context.scale(ratio, ratio);
     const rtl = this.#text.parentElement?.dir === "rtl";
     for (const [i, boxes] of this.#boxes.entries()) {
@@ -78,6 +79,7 @@ export class Shades {
       }
       context.fill();
     }
+    return true;
   }
 
   #joined(index: number): boolean {

@@ -112,10 +112,11 @@ export const tokenView: View = (container, store) => {
       return;
     }
     other.shade([]);
-    target.shade(shades(now, night));
+    const drawn = target.shade(shades(now, night));
     ranking.show(now, many.peek() ? MANY : FEW, night);
     shown.value = true;
     container.dataset.painted = `${nameOf(looked.peek()?.place ?? null)}${now.exact ? "" : " near"}`;
+    return drawn;
   });
 
   stops.push(
