@@ -7,6 +7,12 @@ export const REPLY_LIMIT = 4_000_000;
 /** What the page keeps: every map of a 12 x 12 model at 512 tokens takes 38 MB. */
 const CACHE_LIMIT = 48_000_000;
 
+/** The maps of one message, kept and given up together: they share its bytes. */
+interface Pack {
+  maps: Map<string, Uint8Array>;
+  byteLength: number;
+}
+
 interface Context {
   wire: Wire;
   level(): string;
@@ -24,7 +30,9 @@ interface Context {
  */
 export class Blocks {
   readonly #context: Context;
-  readonly #maps = new BoundedCache<Uint8Array>(CACHE_LIMIT);
+  readonly #packs = new BoundedCache<Pack>(CACHE_LIMIT);
+  /** In which pack a map is, by its name; the pack may have been given up since. */
+  readonly #packOf = new Map<string, string>();
   readonly #arrivals = new Map<number, Signal<number>>();
   readonly #asked = new Set<string>();
   readonly #wanted = new Map<number, Set<number>>();
@@ -63,7 +71,10 @@ export class Blocks {
 
   /** Forgets what is under way and, with `all`, what is here. */
   reset(all: boolean): void {
-    if (all) this.#maps.clear();
+    if (all) {
+      this.#packs.clear();
+      this.#packOf.clear();
+    }
     this.#asked.clear();
     this.#wanted.clear();
     this.nudge();
@@ -85,7 +96,7 @@ export class Blocks {
 
   #readNow(layer: number, head: number): Uint8Array | null {
     const key = `${this.#context.key()}:${layer}:${head}`;
-    const map = this.#maps.get(key);
+    const map = this.#packs.get(this.#packOf.get(key) ?? "")?.maps.get(key);
     if (map) return map;
     if (!this.#asked.has(key) && this.#context.area() > 0) {
       this.#asked.add(key);
@@ -130,11 +141,18 @@ export class Blocks {
     if (answer.data.length !== heads.length * size) {
       return fail(`Maps of ${heads.length} heads came with shape ${answer.shape.join(" × ")}`);
     }
-    for (const [i, head] of heads.entries()) {
-      const name = `${prefix}:${layer}:${head}`;
+    const { data } = answer;
+    const maps = new Map(
+      heads.map((head, i) => [
+        `${prefix}:${layer}:${head}`,
+        data.subarray(i * size, (i + 1) * size),
+      ]),
+    );
+    const pack = [...maps.keys()].join();
+    this.#packs.set(pack, { maps, byteLength: data.byteLength });
+    for (const name of maps.keys()) {
       this.#asked.delete(name);
-      // A copy: a head kept must not keep the whole message alive.
-      this.#maps.set(name, answer.data.slice(i * size, (i + 1) * size));
+      this.#packOf.set(name, pack);
     }
     const arrival = this.#arrival(layer);
     arrival.value = arrival.peek() + 1;

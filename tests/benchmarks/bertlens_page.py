@@ -1,15 +1,24 @@
-"""bertlens as a plain page: the built bundle, and a real view that answers over HTTP."""
+"""bertlens as a plain page: the built bundle, and a real view behind a web socket, as in Jupyter.
+
+Not over HTTP: what drives the browser keeps the bodies of all answers, in the memory measured.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from concurrent.futures import Future
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+from tornado.web import Application, RequestHandler
+from tornado.websocket import WebSocketHandler
 
 from bertlens.widgets import wire
 from bertlens.widgets.view import View
@@ -51,36 +60,36 @@ def served(view: View) -> Iterator[Subject]:
         "/widget.css": ("text/css", static.joinpath("widget.css").read_bytes()),
     }
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    class File(RequestHandler):
+        def get(self) -> None:
+            kind, body = answers[self.request.path]
+            self.set_header("Content-Type", kind)
+            self.finish(body)
 
-        def do_GET(self) -> None:
-            kind, body = answers.get(self.path, ("text/plain", b""))
-            self.answer(kind, body)
+    class Kernel(WebSocketHandler):
+        def on_message(self, message: str | bytes) -> None:
+            self.write_message(reply(view, json.loads(message)), binary=True)
 
-        def do_POST(self) -> None:
-            content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self.answer("application/octet-stream", reply(view, content))
+    application = Application([("/kernel", Kernel), *((path, File) for path in answers)])
+    started: Future[tuple[asyncio.Event, asyncio.AbstractEventLoop, int]] = Future()
 
-        def answer(self, kind: str, body: bytes) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            with suppress(BrokenPipeError, ConnectionResetError):  # the trial is over
-                self.wfile.write(body)
+    async def serve() -> None:
+        sockets = bind_sockets(0, "127.0.0.1")
+        server = HTTPServer(application)
+        server.add_sockets(sockets)
+        stop = asyncio.Event()
+        started.set_result((stop, asyncio.get_running_loop(), sockets[0].getsockname()[1]))
+        await stop.wait()
+        server.stop()
 
-        def log_message(self, *_: Any) -> None:
-            """Nothing: a line for each request would only be in the way."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()
+    stop, loop, port = started.result(timeout=30)
     try:
-        yield Subject(f"http://127.0.0.1:{server.server_port}/", ready=SHOWN)
+        yield Subject(f"http://127.0.0.1:{port}/", ready=SHOWN)
     finally:
-        server.shutdown()
-        server.server_close()
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
 
 
 def inside_html(state: dict[str, Any]) -> str:

@@ -62,7 +62,10 @@ STEP = f"""
 BYTES = """
 [...performance.getEntriesByType("resource"), ...performance.getEntriesByType("navigation")]
   .filter((entry) => entry.responseEnd <= window.readyAt)
-  .reduce((sum, entry) => sum + entry.encodedBodySize, 0)
+  .map((entry) => entry.encodedBodySize)
+  .concat(typeof answers === "undefined" ? [] : answers
+    .filter(([at]) => at <= window.readyAt).map(([, bytes]) => bytes))
+  .reduce((sum, bytes) => sum + bytes, 0)
 """
 TICK = os.sysconf("SC_CLK_TCK")
 

@@ -52,15 +52,15 @@ export class Raster {
     if (this.#image && width === this.#width && height === this.#height) return;
     this.#width = width;
     this.#height = height;
-    this.#planes = [];
     this.#image = new ImageData(width, height);
   }
 
   /** An empty plane, with rows of margin so that the innermost loops need no bounds check. */
   #planeAt(index: number): Float32Array {
+    const size = this.#width * (this.#height + 4);
     const plane = this.#planes[index];
-    if (plane) return plane.fill(0);
-    const made = new Float32Array(this.#width * (this.#height + 4));
+    if (plane && plane.length >= size) return plane.fill(0, 0, size);
+    const made = new Float32Array(size);
     this.#planes[index] = made;
     return made;
   }

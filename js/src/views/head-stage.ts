@@ -44,7 +44,6 @@ export class Stage {
   readonly base: HTMLCanvasElement;
   readonly top: HTMLCanvasElement;
   readonly #raster = new Raster();
-  readonly #topRaster = new Raster();
 
   constructor() {
     const hidden = { "aria-hidden": "true" };
@@ -98,7 +97,7 @@ export class Stage {
     const { x, y } = { x: w / width, y: h / band.height };
     if (lines.count > CURVES) {
       const across = Math.round((right - left) * x);
-      const image = this.#topRaster.draw(lines, colors, field, across, h, y);
+      const image = this.#raster.draw(lines, colors, field, across, h, y);
       context.putImageData(image, Math.round(left * x), 0);
     }
     context.setTransform(x, 0, 0, y, 0, 0);
