@@ -248,6 +248,13 @@ OWN: dict[str, dict[str, Any]] = {
     "lw_detr": {"num_queries": 5, "projector_scale_factors": [1.0], "num_feature_levels": 1},
     "sam2": {"prompt_encoder_config": {"patch_size": 16}},
     "sam3_lite_text_text_model": {"num_hidden_layers": 3},
+    "vjepa2": {
+        "crop_size": 32,
+        "frames_per_clip": 4,
+        "pred_hidden_size": 32,
+        "pred_num_attention_heads": 4,
+        "pred_num_hidden_layers": 2,
+    },
     "dinat": {"depths": [1, 1], "num_heads": [2, 4]},
     "uvdoc": {
         "backbone_config": {

@@ -20,8 +20,8 @@ WAYS = {1: "interface", 2: "hooks", 3: "outputs"}
 
 EAGER = 'attn_implementation="eager"'
 
-MADE = frozenset({"band", "blocks"})
-"""Forms whose matrices have another shape than what the model lists."""
+LISTED = frozenset({"as is", "cropped", "softmax"})
+"""Forms of what the model lists; matrices of other forms are made of numbers of other axes."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _eager(family: str, inputs: dict[str, Tensor]) -> Witness:
 
 def _left_out(reach: capture.Reach, seen: Witness) -> list[str]:
     """What is not compared, in words: matrices made of bands and blocks, lists of no weights."""
-    made = [kind for kind in reach.kinds if reach.forms[kind] in MADE]
+    made = [kind for kind in reach.kinds if reach.forms[kind] not in LISTED]
     if made:
         return [f"its {made[0]} made into matrices"] if len(made) < len(reach.kinds) else []
     others = sorted({*seen.others, *(seen.listed.keys() - _lists(reach, seen).keys())})
@@ -105,9 +105,14 @@ def _left_out(reach: capture.Reach, seen: Witness) -> list[str]:
 
 def _lists(reach: capture.Reach, seen: Witness) -> dict[str, list[Tensor]]:
     """The lists of weights: some vision models list what their attention modules put out."""
-    if "softmax" in reach.forms.values():
-        return {name: [scores.softmax(-1) for scores in ls] for name, ls in seen.listed.items()}
-    return {name: ls for name, ls in seen.listed.items() if all(map(rows_are_shares, ls))}
+    scores = "softmax" in reach.forms.values()
+    lists = {}
+    for name, layers in seen.listed.items():
+        if all(map(rows_are_shares, layers)):
+            lists[name] = layers
+        elif scores:
+            lists[name] = [layer.softmax(-1) for layer in layers]
+    return lists
 
 
 def _capture(animal: zoo.Animal, inputs: dict[str, Tensor]) -> capture.Stored:
@@ -130,7 +135,7 @@ def _of_part(animal: zoo.Animal, words: str) -> str:
 def _compared(stored: capture.Stored, seen: Witness) -> str:
     """ "listed" or "returned" if captured weights equal what that witness has, "made" for matrices
     that no witness has, "" for nothing to compare with, "NOT EQUAL"."""
-    if all(form in MADE for form in stored.reach.forms.values()):
+    if not LISTED & set(stored.reach.forms.values()):
         return "made"
     lists = _lists(stored.reach, seen)
     if not lists and not seen.returned:
@@ -150,7 +155,7 @@ def equals_eager(
     are in neither.
     """
     forms = stored.reach.forms
-    kinds = {kind: layers for kind, layers in stored.kinds.items() if forms[kind] not in MADE}
+    kinds = {kind: layers for kind, layers in stored.kinds.items() if forms[kind] in LISTED}
     mine = [layer.weights() for layers in kinds.values() for layer in layers]
     theirs = [layer for layers in lists.values() for layer in layers]
     if not all(_is_in(m, [*theirs, *returned]) or _is_in(m, joined(m, returned)) for m in mine):
