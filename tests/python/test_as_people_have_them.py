@@ -1,4 +1,4 @@
-"""Models as people have them: wrapped, quantised, fine-tuned, altered, of images or sounds."""
+"""Models as people have them: wrapped, quantised, altered, not seen before."""
 
 from __future__ import annotations
 
@@ -12,23 +12,14 @@ import torch
 from torch import nn
 from transformers import (
     BertConfig,
-    BertForQuestionAnswering,
     BertForSequenceClassification,
-    BertForTokenClassification,
     BertModel,
     Pipeline,
-    ViTConfig,
-    ViTForImageClassification,
-    ViTImageProcessor,
-    WhisperConfig,
-    WhisperFeatureExtractor,
-    WhisperModel,
     pipeline,
 )
 
 import bertlens as bl
 from bertlens import capture
-from tests.python import zoo
 from tests.python.tiny import eager_weights, tiny, tokenizer_for
 
 TEXT = "I went to the store."
@@ -195,172 +186,6 @@ def test_a_model_changed_after_a_capture_is_judged_anew() -> None:
     model.config.num_hidden_layers = 2
     attention = lens(TEXT, exact=True)
     np.testing.assert_allclose(attention.weights(), expected()[:2], atol=1e-6, rtol=0)
-
-
-# Fine-tuned
-
-
-def test_a_classifiers_label_and_probability() -> None:
-    model = classifier(id2label={0: "NEGATIVE", 1: "POSITIVE"})
-    attention = bl.Lens(model, tokenizer_for("bert"))(TEXT)
-    with torch.no_grad():
-        model.classifier.weight.zero_()
-        model.classifier.bias.copy_(torch.tensor([0.0, 2.0]))
-    prediction = bl.Lens(model, tokenizer_for("bert"))(TEXT).prediction
-    # softmax of (0, 2): 1 / (1 + e^-2) = 0.8808
-    assert prediction is not None
-    assert prediction.label == "POSITIVE"
-    assert prediction.probability == pytest.approx(0.8808, abs=1e-4)
-    assert [item.label for item in prediction.ranked] == ["POSITIVE", "NEGATIVE"]
-    assert str(prediction) == "POSITIVE 88.1%"
-    assert attention.n_layers == 2
-
-
-def test_several_labels_at_once_have_a_probability_each() -> None:
-    model = classifier(num_labels=3, problem_type="multi_label_classification")
-    with torch.no_grad():
-        model.classifier.weight.zero_()
-        model.classifier.bias.copy_(torch.tensor([0.0, 2.0, -2.0]))
-    prediction = bl.Lens(model, tokenizer_for("bert"))(TEXT).prediction
-    assert prediction is not None
-    found = {item.label: item.probability for item in prediction.ranked}
-    wanted = {"LABEL_0": 0.5, "LABEL_1": 0.8808, "LABEL_2": 0.1192}
-    assert found == pytest.approx(wanted, abs=1e-4)
-
-
-def test_a_regression_has_a_value_and_no_probability() -> None:
-    model = classifier(num_labels=1)
-    with torch.no_grad():
-        model.classifier.weight.zero_()
-        model.classifier.bias.fill_(3.25)
-    prediction = bl.Lens(model, tokenizer_for("bert"))(TEXT).prediction
-    assert prediction is not None
-    assert (prediction.label, prediction.probability) == ("3.250", None)
-
-
-def test_a_tagger_tags_every_token_but_the_special_ones() -> None:
-    torch.manual_seed(0)
-    model = BertForTokenClassification(
-        BertConfig(**_BERT, id2label={0: "O", 1: "PER"}, label2id={"O": 0, "PER": 1})
-    ).eval()
-    with torch.no_grad():
-        model.classifier.weight.zero_()
-        model.classifier.bias.copy_(torch.tensor([2.0, 0.0]))
-    lens = bl.Lens(model, tokenizer_for("bert"))
-    for attention in (lens("the dog"), lens.many(["the dog", TEXT])[0]):
-        prediction = attention.prediction
-        assert prediction is not None
-        assert len(prediction.tags) == len(attention.tokens)
-        assert prediction.tags[0] is prediction.tags[-1] is None
-        assert {str(tag) for tag in prediction.tags[1:-1]} == {"O 88.1%"}
-
-
-def test_a_reader_answers_with_a_span_of_the_second_text() -> None:
-    model = BertForQuestionAnswering(BertConfig(**_BERT)).eval()
-    lens = bl.Lens(model, tokenizer_for("bert"))
-    encoding = lens.encode("Who went?", "The dog went.")
-    own = [i for i, t in enumerate(encoding.tokens) if t.segment == 1 and not t.special]
-    first, last = own[0], own[-2]
-
-    class Answers(nn.Module):
-        def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-            logits = torch.zeros(*hidden.shape[:2], 2)
-            logits[:, first, 0] = logits[:, last, 1] = 9.0
-            # A higher score in the question does not count.
-            logits[:, 1, 0] = logits[:, 1, 1] = 9.5
-            return logits
-
-    model.qa_outputs = Answers()
-    prediction = lens("Who went?", "The dog went.").prediction
-    assert prediction is not None
-    assert prediction.label == "The dog went"
-    assert prediction.span == (first, last)
-
-
-def test_a_model_without_a_task_head_predicts_nothing() -> None:
-    assert bl.Lens(tiny("bert"), tokenizer_for("bert"))(TEXT).prediction is None
-
-
-# Images and sounds
-
-
-def test_an_images_patches_are_numbered_tokens() -> None:
-    torch.manual_seed(0)
-    config = ViTConfig(
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=48,
-        image_size=32,
-        patch_size=8,
-    )
-    model = ViTForImageClassification(config).eval()
-    processor = ViTImageProcessor(size={"height": 32, "width": 32})
-    image = np.random.default_rng(0).integers(0, 255, (40, 40, 3), dtype=np.uint8)
-    lens = bl.Lens(model, processor)
-    attention = lens(image, exact=True)
-    pixels = processor(image, return_tensors="pt")
-    wanted = eager_weights(copy.deepcopy(model), pixels)[:, 0]
-    np.testing.assert_allclose(attention.weights(), wanted, atol=1e-6, rtol=0)
-    # [CLS] and 4 x 4 patches
-    assert [t.label for t in attention.tokens] == [str(i) for i in range(17)]
-    by_hand = lens(inputs=dict(pixels), exact=True)
-    np.testing.assert_array_equal(by_hand.weights(), attention.weights())
-    assert attention.to_words().weights(0).shape == (4, 17, 17)
-    assert attention.scores["entropy"].values.shape == (2, 4)
-
-
-def test_an_image_is_explored_without_a_box_for_text() -> None:
-    config = ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, image_size=32)
-    model = ViTForImageClassification(config).eval()
-    attention = bl.Lens(model)(inputs={"pixel_values": torch.zeros(1, 3, 32, 32)})
-    view = attention.explore()
-    assert not view.editable
-    assert view.meta["from"]["label"] == ["0", "1", "2", "3", "4"]
-
-
-def test_a_model_that_needs_more_than_a_text_says_so() -> None:
-    animal = zoo.animal("clip")
-    lens = bl.Lens(animal.model, tokenizer_for("bert"))
-    with pytest.raises(bl.BertlensError, match=r"CLIPModel does not run on input_ids, .*inputs="):
-        lens("the dog")
-    whole = lens(inputs={name: tensor[:1] for name, tensor in animal.inputs.items()})
-    assert whole.kinds == ("vision", "text")
-    assert whole.kind("text").weights(0).shape == (4, 12, 12)
-
-
-def test_a_sounds_frames_are_numbered_tokens() -> None:
-    torch.manual_seed(0)
-    config = WhisperConfig(
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=48,
-        decoder_ffn_dim=48,
-        max_source_positions=50,
-        max_target_positions=16,
-        vocab_size=100,
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=2,
-        decoder_start_token_id=1,
-    )
-    model = WhisperModel(config).eval()
-    extractor = WhisperFeatureExtractor(chunk_length=1)
-    sound = np.sin(np.arange(16000) / 20).astype(np.float32)
-    attention = bl.Lens(model, extractor)(sound)
-    assert attention.kinds == ("encoder",)
-    assert len(attention.tokens) == 50
-    np.testing.assert_allclose(attention.weights().sum(-1), 1, atol=1e-5)
-
-
-def test_a_model_of_images_says_that_it_takes_no_text() -> None:
-    config = ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, image_size=32)
-    model = ViTForImageClassification(config)
-    with pytest.raises(TypeError, match=r"takes pixel_values, not text.*inputs="):
-        bl.Lens(model)("I went.")
 
 
 # Not seen before
