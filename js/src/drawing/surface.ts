@@ -11,6 +11,9 @@ export interface Size {
   height: number;
 }
 
+/** Milliseconds within which drawings wait for the next frame, one for all. */
+const WHILE = 30;
+
 /** Milliseconds until what could not be drawn is tried again. */
 const AGAIN = 100;
 
@@ -19,25 +22,37 @@ const AGAIN = 100;
  * the screen's pixels change. Never while it has no width. Where it returns false it is called again soon: hosts that
  * change their theme take the page away for a moment.
  *
+ * With `soon`, the first drawing for a while comes at the end of this turn, so that the next frame already shows it:
+ * for what reads nothing of the page.
+ *
  * The size is the last that the browser told: to ask for it would make it lay out the page once for each drawing.
  */
 export function surface(
   watched: HTMLElement,
   draw: (ratio: number, size: Size) => boolean | undefined,
+  soon = false,
 ): Surface {
   let frame = 0;
+  let waits = false;
+  let last = 0;
   let again: ReturnType<typeof setTimeout> | undefined;
   let size: Size | null = null;
+  const paint = () => {
+    frame = 0;
+    if (!waits) return;
+    waits = false;
+    clearTimeout(again);
+    size ??= { width: watched.clientWidth, height: watched.clientHeight };
+    if (size.width > 0 && draw(window.devicePixelRatio || 1, size) === false) {
+      again = setTimeout(redraw, AGAIN);
+    }
+    last = performance.now();
+  };
   const redraw = () => {
-    if (frame) return;
-    frame = requestAnimationFrame(() => {
-      frame = 0;
-      clearTimeout(again);
-      size ??= { width: watched.clientWidth, height: watched.clientHeight };
-      if (size.width > 0 && draw(window.devicePixelRatio || 1, size) === false) {
-        again = setTimeout(redraw, AGAIN);
-      }
-    });
+    if (waits) return;
+    waits = true;
+    if (soon && performance.now() - last > WHILE) queueMicrotask(paint);
+    else frame = requestAnimationFrame(paint);
   };
   const sizes = new ResizeObserver(([entry]) => {
     size = entry!.contentRect;
@@ -58,6 +73,7 @@ export function surface(
   return {
     redraw,
     dispose() {
+      waits = false;
       cancelAnimationFrame(frame);
       clearTimeout(again);
       sizes.disconnect();

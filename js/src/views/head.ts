@@ -122,31 +122,35 @@ export const headView: View = (container, store) => {
     measures = { width: body.clientWidth, left, right, row, height: rows * row };
   };
 
-  const view = surface(scroll, (ratio, { width, height: shown }) => {
-    if (ratio !== drawn.ratio || width !== drawn.width) {
-      drawn = { ratio, width };
-      stale.layout = true;
-    }
-    if (stale.layout) {
-      layout();
-      stale.layout = false;
-      stale.base = true;
-    }
-    if (!measures || measures.right - measures.left < 8) {
-      stale.layout = true;
-      return false;
-    }
-    const { height } = measures;
-    if (!covers(band, scrolled, shown, height)) stale.base = true;
-    if (stale.base) {
-      band = bandFor(scrolled, shown, height);
-      drawBase(ratio, measures);
-      stale.top = true;
-    }
-    if (stale.top) drawTop(ratio, measures);
-    stale.base = false;
-    stale.top = false;
-  });
+  const view = surface(
+    scroll,
+    (ratio, { width, height: shown }) => {
+      if (ratio !== drawn.ratio || width !== drawn.width) {
+        drawn = { ratio, width };
+        stale.layout = true;
+      }
+      if (stale.layout) {
+        layout();
+        stale.layout = false;
+        stale.base = true;
+      }
+      if (!measures || measures.right - measures.left < 8) {
+        stale.layout = true;
+        return false;
+      }
+      const { height } = measures;
+      if (!covers(band, scrolled, shown, height)) stale.base = true;
+      if (stale.base) {
+        band = bandFor(scrolled, shown, height);
+        drawBase(ratio, measures);
+        stale.top = true;
+      }
+      if (stale.top) drawTop(ratio, measures);
+      stale.base = false;
+      stale.top = false;
+    },
+    true,
+  );
 
   const colorsOf = (heads: readonly number[]): Rgb[] =>
     heads.map((head) => headRgb(head, ground.dark.peek()));

@@ -20,3 +20,30 @@ test("what could not be drawn is tried again, and only then", async () => {
   painter.dispose();
   watched.remove();
 });
+
+test("what should come soon is drawn at the end of the turn, and then once a frame", async () => {
+  const watched = document.createElement("div");
+  watched.style.width = "80px";
+  document.body.append(watched);
+  let drawings = 0;
+  const draw = () => {
+    drawings++;
+    return true;
+  };
+  const painter = surface(watched, draw, true);
+  await eventually(() => expect(drawings).toBe(1));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  for (const _ of [1, 2, 3]) painter.redraw();
+  expect(drawings).toBe(1);
+  await null;
+  expect(drawings).toBe(2);
+  for (const _ of [1, 2, 3]) painter.redraw();
+  await null;
+  expect(drawings).toBe(2);
+  await eventually(() => expect(drawings).toBe(3));
+  painter.redraw();
+  painter.dispose();
+  await new Promise(requestAnimationFrame);
+  expect(drawings).toBe(3);
+  watched.remove();
+});
