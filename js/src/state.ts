@@ -111,7 +111,7 @@ export class Store {
     this.#blocks = new Blocks({
       wire: this.#wire,
       level: () => level.peek(),
-      area: () => this.items.from.value.size * this.items.to.value.size,
+      area: () => this.#area(),
       key: () => `${generation.peek()}:${level.peek()}`,
       fail: (error) => this.#fail(error),
     });
@@ -287,11 +287,14 @@ export class Store {
     });
   }
 
-  /** Asks for the same heads of the layers above and below, once nothing else is under way. */
+  /** Asks for the same heads of other layers, once nothing else is under way: of all where that is little. */
   prefetch(): void {
     const { layer, heads, meta } = this.traits;
-    const near = [layer.peek() + 1, layer.peek() - 1];
-    const layers = near.filter((other) => other >= 0 && other < meta.peek().n_layers);
+    const [at, { n_layers }] = [layer.peek(), meta.peek()];
+    const bytes = n_layers * heads.peek().length * this.#area();
+    const far = bytes <= REPLY_LIMIT ? n_layers : 1;
+    const steps = range(1, far + 1).flatMap((step) => [at + step, at - step]);
+    const layers = steps.filter((other) => other >= 0 && other < n_layers);
     this.#blocks.prefetch(layers, heads.peek());
   }
 
@@ -299,6 +302,11 @@ export class Store {
     for (const stop of this.#stops) stop();
     this.#wire.dispose();
     this.#forget(true);
+  }
+
+  /** Cells of a map. */
+  #area(): number {
+    return this.items.from.value.size * this.items.to.value.size;
   }
 
   async #askGrid(layers: number, heads: number): Promise<Answer> {

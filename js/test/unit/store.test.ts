@@ -132,6 +132,19 @@ test("neighbouring layers are asked for ahead, but not while something else is u
   ]);
 });
 
+test("of a short text all layers are asked for ahead, nearest first; of a long one the neighbours", async () => {
+  const ahead = async (tokens: number) => {
+    const traits = { layer: 2, heads: [0, 1, 2, 3] };
+    const { model, store } = open({ traits }, synthetic(longText(tokens), 6, 4));
+    store.prefetch();
+    await settle();
+    return model.asked("block").map(({ layer }) => layer);
+  };
+  // 6 layers of 4 heads: 3,840,000 bytes of 400 tokens, 4,860,000 of 450.
+  expect(await ahead(400)).toEqual([3, 1, 4, 0, 5]);
+  expect(await ahead(450)).toEqual([3, 1]);
+});
+
 test("a pin is a token in Python and a word at word level", () => {
   const { store } = open();
   store.traits.token.value = 16;
