@@ -94,6 +94,8 @@ def test_the_demo_serves_the_notebook_until_ctrl_c(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bertlens.cli", "demo", "--no-browser"]
     running: list[subprocess.Popen[str]] = []
     pages: list[str] = []
+    # A job in the background ignores Ctrl-C, and what it starts would, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         # The second finds the first one's port taken and chooses another.
         for _ in range(2):
