@@ -12,7 +12,6 @@ import torch
 from torch import nn
 from transformers import (
     BertConfig,
-    BertForSequenceClassification,
     BertModel,
     Pipeline,
     pipeline,
@@ -20,28 +19,15 @@ from transformers import (
 
 import bertlens as bl
 from bertlens import capture
-from tests.python.tiny import eager_weights, tiny, tokenizer_for
+from tests.python.tiny import BERT_SIZES, classifier, eager_weights, tiny, tokenizer_for
 
 TEXT = "I went to the store."
-_BERT: dict[str, Any] = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "vocab_size": 420,
-    "max_position_embeddings": 64,
-}
 
 
 def expected() -> np.ndarray:
     """The plain model's weights [layer, head, from, to]."""
     lens = bl.Lens(tiny("bert"), tokenizer_for("bert"))
     return eager_weights(tiny("bert"), lens.tensors([lens.encode(TEXT)]))[:, 0]
-
-
-def classifier(**settings: Any) -> BertForSequenceClassification:
-    torch.manual_seed(0)
-    return BertForSequenceClassification(BertConfig(**_BERT, **settings)).eval()
 
 
 # Wrapped
@@ -207,7 +193,7 @@ class Foreign(BertModel):
 
 def test_a_family_whose_lists_differ_from_its_calls_shows_what_it_lists() -> None:
     torch.manual_seed(0)
-    model = Foreign(BertConfig(**_BERT)).eval()
+    model = Foreign(BertConfig(**BERT_SIZES)).eval()
     lens = bl.Lens(model, tokenizer_for("bert"))
     inputs = lens.tensors([lens.encode(TEXT)])
     assert capture.reach(model, inputs).tier("self") == 3
@@ -223,6 +209,6 @@ def test_raw_scores_are_refused_instead_of_shown_as_weights() -> None:
                 outputs["attentions"] = tuple(9 * w - 3 for w in outputs["attentions"])
             return outputs
 
-    model = Raw(BertConfig(**_BERT)).eval()
+    model = Raw(BertConfig(**BERT_SIZES)).eval()
     with pytest.raises(bl.BertlensError, match="something else than attention weights"):
         bl.Lens(model, tokenizer_for("bert"))(TEXT)

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 from torch import nn
 from transformers import (
     BertConfig,
     BertForQuestionAnswering,
-    BertForSequenceClassification,
     BertForTokenClassification,
 )
 
 import bertlens as bl
-from tests.python.tiny import tiny, tokenizer_for
+from tests.python.tiny import BERT_SIZES, classifier, tiny, tokenizer_for
 
 TEXT = "I went to the store."
-_BERT: dict[str, Any] = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "vocab_size": 420,
-    "max_position_embeddings": 64,
-}
-
-
-def classifier(**settings: Any) -> BertForSequenceClassification:
-    torch.manual_seed(0)
-    return BertForSequenceClassification(BertConfig(**_BERT, **settings)).eval()
 
 
 def test_a_classifiers_label_and_probability() -> None:
@@ -74,7 +58,7 @@ def test_a_regression_has_a_value_and_no_probability() -> None:
 def test_a_tagger_tags_every_token_but_the_special_ones() -> None:
     torch.manual_seed(0)
     model = BertForTokenClassification(
-        BertConfig(**_BERT, id2label={0: "O", 1: "PER"}, label2id={"O": 0, "PER": 1})
+        BertConfig(**BERT_SIZES, id2label={0: "O", 1: "PER"}, label2id={"O": 0, "PER": 1})
     ).eval()
     with torch.no_grad():
         model.classifier.weight.zero_()
@@ -89,7 +73,7 @@ def test_a_tagger_tags_every_token_but_the_special_ones() -> None:
 
 
 def test_a_reader_answers_with_a_span_of_the_second_text() -> None:
-    model = BertForQuestionAnswering(BertConfig(**_BERT)).eval()
+    model = BertForQuestionAnswering(BertConfig(**BERT_SIZES)).eval()
     lens = bl.Lens(model, tokenizer_for("bert"))
     encoding = lens.encode("Who went?", "The dog went.")
     own = [i for i, t in enumerate(encoding.tokens) if t.segment == 1 and not t.special]

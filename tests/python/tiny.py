@@ -21,6 +21,7 @@ from transformers import (
     AlbertConfig,
     AlbertModel,
     BertConfig,
+    BertForSequenceClassification,
     BertModel,
     DistilBertConfig,
     DistilBertModel,
@@ -185,3 +186,19 @@ def eager_weights(model: PreTrainedModel, inputs: Mapping[str, Any]) -> np.ndarr
     with torch.no_grad():
         outputs = model(**inputs, output_attentions=True)
     return np.stack([weights.float().numpy() for weights in outputs.attentions])
+
+
+BERT_SIZES: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "vocab_size": 420,
+    "max_position_embeddings": 64,
+}
+
+
+def classifier(**settings: Any) -> BertForSequenceClassification:
+    """A tiny random BERT that tells two labels apart, or what `settings` say."""
+    torch.manual_seed(0)
+    return BertForSequenceClassification(BertConfig(**BERT_SIZES, **settings)).eval()
