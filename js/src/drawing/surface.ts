@@ -42,8 +42,7 @@ export function surface(
     if (!waits) return;
     waits = false;
     clearTimeout(again);
-    size ??= { width: watched.clientWidth, height: watched.clientHeight };
-    if (size.width > 0 && draw(window.devicePixelRatio || 1, size) === false) {
+    if (size && size.width > 0 && draw(window.devicePixelRatio || 1, size) === false) {
       again = setTimeout(redraw, AGAIN);
     }
     last = performance.now();

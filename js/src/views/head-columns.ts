@@ -65,30 +65,27 @@ export class Columns {
     const list = side === "from" ? this.from : this.to;
     const made: (HTMLElement | null)[] = [];
     const shownItems: HTMLElement[] = [];
+    const template = element("div", {
+      class: "bl-token",
+      role: "option",
+      dir: "auto",
+      tabindex: -1,
+      "aria-selected": "false",
+      "data-side": side,
+    });
     for (let i = 0; i < items.size; i++) {
       if (place[i]! < 0) {
         made.push(null);
         continue;
       }
       const label = items.label[i]!;
-      const text = element("bdi", { dir: "auto" }, shown(label));
-      const begins = i > 0 && items.segment[i] !== items.segment[i - 1];
-      const token = element(
-        "div",
-        {
-          class: "bl-token",
-          role: "option",
-          tabindex: -1,
-          "aria-selected": "false",
-          "data-side": side,
-          "data-index": i,
-          "data-special": Boolean(items.special[i]),
-          "data-begins": begins,
-          "data-joined": Boolean(items.continuation[i]),
-          title: items.text[i] === label ? null : items.text[i],
-        },
-        text,
-      );
+      const token = template.cloneNode() as HTMLElement;
+      token.dataset.index = String(i);
+      token.textContent = shown(label);
+      if (items.special[i]) token.dataset.special = "";
+      if (i > 0 && items.segment[i] !== items.segment[i - 1]) token.dataset.begins = "";
+      if (items.continuation[i]) token.dataset.joined = "";
+      if (items.text[i] !== label) token.title = items.text[i]!;
       made.push(token);
       shownItems.push(token);
     }
