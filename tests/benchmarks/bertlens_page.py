@@ -66,7 +66,12 @@ def served(view: View) -> Iterator[Subject]:
             self.set_header("Content-Type", kind)
             self.finish(body)
 
+    first = reply(view, opening(view))
+
     class Kernel(WebSocketHandler):
+        def open(self, *args: str, **kwargs: str) -> None:
+            self.write_message(first, binary=True)
+
         def on_message(self, message: str | bytes) -> None:
             self.write_message(reply(view, json.loads(message)), binary=True)
 
@@ -90,6 +95,12 @@ def served(view: View) -> Iterator[Subject]:
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join()
+
+
+def opening(view: View) -> dict[str, Any]:
+    """What a page asks for first: the maps that it shows."""
+    now = {"id": 1, "kind": "block", "generation": view.generation, "level": view.level}
+    return {**now, "layer": view.layer, "heads": view.heads}
 
 
 def inside_html(state: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ steadier than wall times, so both are kept.
 
 from __future__ import annotations
 
-import os
 import re
 import statistics
 from collections.abc import Callable
@@ -67,7 +66,6 @@ BYTES = """
     .filter(([at]) => at <= window.readyAt).map(([, bytes]) => bytes))
   .reduce((sum, bytes) => sum + bytes, 0)
 """
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -110,11 +108,13 @@ def visit(
         page = context.new_page()
         page.add_init_script(WATCH % (subject.ready, WHEN))
         page.goto(subject.url, wait_until="commit")
+        started = renderers(browser)
         first_paint = page.evaluate("window.painting")
-        renderer = renderer_of(browser)
+        spent = {process: main_thread(process) for process in started}
+        renderer = max(started, key=resident)
         seen = {
             "first paint": first_paint,
-            "first paint cpu": 1000 * main_thread(renderer),
+            "first paint cpu": 1000 * spent[renderer],
             "bytes": page.evaluate(BYTES),
         }
         for name, step in {"nothing": NOTHING, **subject.steps}.items():
@@ -153,10 +153,10 @@ def answering(files: dict[str, Path]) -> Callable[[Route], Any]:
     return answer
 
 
-def renderer_of(browser: Browser) -> int:
-    """The process id of the page's renderer: the one that uses most memory."""
+def renderers(browser: Browser) -> list[int]:
+    """The process ids of renderers; the page's is the one that uses most memory."""
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    return max((p["id"] for p in processes if p["type"] == "renderer"), key=resident)
+    return [process["id"] for process in processes if process["type"] == "renderer"]
 
 
 def resident(process: int) -> float:
@@ -168,7 +168,6 @@ def resident(process: int) -> float:
 
 
 def main_thread(process: int) -> float:
-    """CPU seconds of a process's main thread since it started, to 10 ms."""
-    stat = Path(f"/proc/{process}/task/{process}/stat").read_text()
-    fields = stat.rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
+    """CPU seconds of a process's main thread since it started."""
+    spent = Path(f"/proc/{process}/task/{process}/schedstat").read_text().split()[0]
+    return int(spent) / 1e9

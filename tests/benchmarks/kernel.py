@@ -13,7 +13,7 @@ import torch
 
 from bertlens import Attention, Lens
 from tests.benchmarks import bertviz_page
-from tests.benchmarks.bertlens_page import reply
+from tests.benchmarks.bertlens_page import opening, reply
 from tests.benchmarks.bertviz_page import RECORDED_512
 from tests.benchmarks.clock import Cost, cost, ratio
 from tests.benchmarks.subjects import LENGTHS, base_size, eager, minilm, text_of
@@ -121,7 +121,6 @@ def opened(attention: Attention) -> object:
     """The explorer with its state as JSON, and the answer to the page's first request."""
     view = attention.explore()
     state = json.dumps({k: v for k, v in view.get_state().items() if k != "layout"})
-    first = {"id": 1, "kind": "block", "generation": view.generation, "level": "token"}
-    answer = reply(view, {**first, "layer": 0, "heads": [0]})
+    answer = reply(view, opening(view))
     assert len(answer) > len(attention.tokens) ** 2
     return view, state, answer

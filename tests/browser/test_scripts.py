@@ -65,7 +65,7 @@ def labels(explorer: Explorer, side: str = "from") -> list[str]:
 
 def directions(explorer: Explorer, side: str) -> set[str]:
     """The writing direction of each label between the special tokens."""
-    found = explorer.head_pane.locator(f"[data-side={side}]:not([data-special]) bdi")
+    found = explorer.head_pane.locator(f"[data-side={side}]:not([data-special])")
     return set(found.evaluate_all("all => all.map(one => getComputedStyle(one).direction)"))
 
 

@@ -22,8 +22,8 @@ const AGAIN = 100;
  * the screen's pixels change. Never while it has no width. Where it returns false it is called again soon: hosts that
  * change their theme take the page away for a moment.
  *
- * With `soon`, the first drawing for a while comes at the end of this turn, so that the next frame already shows it:
- * for what reads nothing of the page.
+ * With `soon`, a drawing comes at the end of this turn, so that the next frame already shows it, unless `draw` returned
+ * true, for something drawn, a moment ago: for what reads nothing of the page.
  *
  * The size is the last that the browser told: to ask for it would make it lay out the page once for each drawing.
  */
@@ -42,10 +42,9 @@ export function surface(
     if (!waits) return;
     waits = false;
     clearTimeout(again);
-    if (size && size.width > 0 && draw(window.devicePixelRatio || 1, size) === false) {
-      again = setTimeout(redraw, AGAIN);
-    }
-    last = performance.now();
+    const drawn = size && size.width > 0 ? draw(window.devicePixelRatio || 1, size) : undefined;
+    if (drawn === false) again = setTimeout(redraw, AGAIN);
+    if (drawn) last = performance.now();
   };
   const redraw = () => {
     if (waits) return;

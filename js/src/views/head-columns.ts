@@ -89,7 +89,8 @@ export class Columns {
       made.push(token);
       shownItems.push(token);
     }
-    list.replaceChildren(...shownItems);
+    list.dataset.widest = widest(items.label).map(shown).join("\n");
+    list.replaceChildren(...inChunks(shownItems));
     this.#tokens[side] = made;
     this.#reachable = null;
     this.#focused = null;
@@ -161,6 +162,40 @@ export class Columns {
     const across = this.#tokens[other];
     return across[Math.min(index, across.length - 1)] ?? across.find((token) => token) ?? null;
   }
+}
+
+/** Rows that are laid out together, once they come near the screen. */
+const CHUNK = 32;
+/** How many of the longest labels give a column its width. */
+const WIDEST = 6;
+
+/** Tokens in boxes that the browser passes over while they are out of sight; what hangs together stays so. */
+function inChunks(tokens: readonly HTMLElement[]): HTMLElement[] {
+  const chunks: HTMLElement[][] = [];
+  for (const token of tokens) {
+    const last = chunks.at(-1);
+    const hangs = "joined" in token.dataset || "begins" in token.dataset;
+    if (last && (last.length < CHUNK || hangs)) last.push(token);
+    else chunks.push([token]);
+  }
+  return chunks.map((chunk) =>
+    element(
+      "div",
+      { class: "bl-rows", role: "presentation", style: `--bl-count:${chunk.length}` },
+      ...chunk,
+    ),
+  );
+}
+
+/** The labels that look longest, each once: what is out of sight counts for a column's width. */
+function widest(labels: readonly string[]): string[] {
+  const length = (label: string) => {
+    let sum = 0;
+    for (const char of label) sum += char > "\u2e7f" ? 2 : 1;
+    return sum;
+  };
+  const lengths = new Map(labels.map((label) => [label, length(label)]));
+  return [...lengths.keys()].sort((a, b) => lengths.get(b)! - lengths.get(a)!).slice(0, WIDEST);
 }
 
 function column(side: Side, label: string): HTMLElement {

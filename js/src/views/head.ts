@@ -151,6 +151,7 @@ export const headView: View = (container, store) => {
       if (stale.top) drawTop(ratio, measures);
       stale.base = false;
       stale.top = false;
+      return container.dataset.painted ? true : undefined;
     },
     true,
   );
@@ -177,9 +178,9 @@ export const headView: View = (container, store) => {
     if (!page.painted.peek()) requestAnimationFrame(() => requestAnimationFrame(painted));
     afterwards();
   };
-  // A task of its own: what waits for the first lines must not hold up the frame that shows them.
+  // What waits for the first lines must not hold up the frame that shows them.
   const painted = () =>
-    setTimeout(() => {
+    whenIdle(() => {
       page.painted.value = true;
     });
 
