@@ -138,6 +138,11 @@ export class Store {
     );
   }
 
+  /** Waits for the maps asked for until now. */
+  settled(): Promise<void> {
+    return this.#blocks.settled();
+  }
+
   /** The map of one head, [from, to] as `round(255 * sqrt(weight))`; null until it is here. */
   block(layer: number, head: number): Uint8Array | null {
     return this.#blocks.read(layer, head);
@@ -170,7 +175,7 @@ export class Store {
     if (here) return here;
     untracked(() =>
       this.#once(key, async () => {
-        await this.#blocks.settled();
+        await this.settled();
         const answer = await this.#wire.request({ kind: "row", ...query });
         if (answer.status === "ok" && answer.data instanceof Float32Array) {
           const n = answer.shape.at(-1) ?? 0;

@@ -1,6 +1,7 @@
-import { computed, effect, signal } from "@preact/signals-core";
+import { effect, signal } from "@preact/signals-core";
 import { decimal, tick } from "../drawing/number";
 import type { ScorePayload, View } from "../state";
+import { afterLines } from "./after-lines";
 import { copyButton, table } from "./copy";
 import { element, say } from "./element";
 import {
@@ -32,24 +33,25 @@ export const cardView: View = (container, store) => {
   more.addEventListener("click", () => {
     all.value = !all.value;
   });
-  const head = computed(() => {
+  const { value: shown, dispose: unfollow } = afterLines(store, () => {
     const selected = store.selected.value;
-    return selected !== null && selected < meta.value.n_heads ? selected : null;
+    const head = selected !== null && selected < meta.value.n_heads ? selected : null;
+    return { layer: layer.value, head };
   });
   const copying = copyButton("Copy the scores of this head", () => {
-    const at = head.peek();
+    const { layer, head: at } = shown.peek();
     if (at === null) return "";
     const lines = knownScores(store).map((known) => {
-      const value = known.values[layer.peek()]?.[at] ?? null;
+      const value = known.values[layer]?.[at] ?? null;
       const named = known.categories?.length && value !== null;
       return [
         scoreTitle(known),
-        named ? scoreValue(known, layer.peek(), at) : String(value ?? ""),
+        named ? scoreValue(known, layer, at) : String(value ?? ""),
         known.unit,
-        rankWords(known, layer.peek(), at),
+        rankWords(known, layer, at),
       ];
     });
-    return table([[headName(layer.peek(), at), "value", "unit", "rank"], ...lines]);
+    return table([[headName(layer, at), "value", "unit", "rank"], ...lines]);
   });
   const body = element("tbody");
   const scores = element("table", { class: "bl-card-scores" }, body);
@@ -74,10 +76,10 @@ export const cardView: View = (container, store) => {
   const detail = element("tr", { class: "bl-card-detail bl-soft" }, words);
 
   const stop = effect(() => {
-    const at = head.value;
+    const { layer, head: at } = shown.value;
     const known = knownScores(store);
     const on = score.value?.name;
-    title.textContent = at === null ? "No head" : headName(layer.value, at);
+    title.textContent = at === null ? "No head" : headName(layer, at);
     maps.hidden = on === undefined;
     scores.hidden = at === null || known.length === 0;
     copying.hidden = scores.hidden;
@@ -91,21 +93,21 @@ export const cardView: View = (container, store) => {
       if (!known.some((one) => one.name === name)) lines.delete(name);
     }
     const rows: HTMLElement[] = [];
-    for (const [i, one] of byRank(known, layer.value, at).entries()) {
+    for (const [i, one] of byRank(known, layer, at).entries()) {
       const parts = lines.get(one.name) ?? line(one.name);
       lines.set(one.name, parts);
       const { row, button, value, unit, place } = parts;
       const chosen = on === one.name;
-      const details = detailsOf(one, layer.value, at);
+      const details = detailsOf(one, layer, at);
       say(button, scoreTitle(one));
-      button.setAttribute("aria-pressed", String(chosen));
+      button.ariaPressed = String(chosen);
       button.title = [one.description, ...details].filter(Boolean).join("\n");
-      say(value, scoreValue(one, layer.value, at));
+      say(value, scoreValue(one, layer, at));
       const named = Boolean(one.categories?.length);
       value.colSpan = named ? 3 : 1;
       unit.hidden = place.hidden = named;
       say(unit, shortUnit(one));
-      say(place, rankWords(one, layer.value, at));
+      say(place, rankWords(one, layer, at));
       if (!all.value && i >= FEW && !chosen && !row.matches(":focus-within")) continue;
       rows.push(row);
       if (chosen && details.length > 0) {
@@ -122,6 +124,7 @@ export const cardView: View = (container, store) => {
   });
   return () => {
     stop();
+    unfollow();
     container.replaceChildren();
   };
 };

@@ -222,7 +222,8 @@ export const gridView: View = (container, store) => {
       const on = new Set(heads.value.map((head) => layer.value * n_heads + head));
       const selected = layer.value * n_heads + (store.selected.value ?? 0);
       for (const [index, cell] of cells.entries()) {
-        cell.setAttribute("aria-selected", String(on.has(index)));
+        const wanted = String(on.has(index));
+        if (cell.ariaSelected !== wanted) cell.ariaSelected = wanted;
         cell.toggleAttribute("data-current", on.has(index) && index === selected);
       }
       if (!grid.matches(":focus-within")) rove(selected, false);

@@ -143,15 +143,16 @@ export const headView: View = (container, store) => {
       }
       const { height } = measures;
       if (!covers(band, scrolled, shown, height)) stale.base = true;
+      let lines = false;
       if (stale.base) {
         band = bandFor(scrolled, shown, height);
-        drawBase(ratio, measures);
+        lines = drawBase(ratio, measures);
         stale.top = true;
       }
-      if (stale.top) drawTop(ratio, measures);
+      if (stale.top && drawTop(ratio, measures)) lines = true;
       stale.base = false;
       stale.top = false;
-      return container.dataset.painted ? true : undefined;
+      return lines || undefined;
     },
     true,
   );
@@ -165,18 +166,20 @@ export const headView: View = (container, store) => {
   const wait = waiting(scroll);
   let shownText = "";
 
-  const drawBase = (ratio: number, now: Measures) => {
+  /** Whether there were lines to draw. */
+  const drawBase = (ratio: number, now: Measures): boolean => {
     const { name, choice, heads, whole } = picture.peek();
     const text = `${traits.generation.peek()}:${traits.level.peek()}:${traits.special.peek()}`;
     wait(!whole);
     // While the next layer is on its way the last one stays, faint; never under another text.
-    if (heads.length === 0 && !whole && text === shownText) return;
+    if (heads.length === 0 && !whole && text === shownText) return false;
     shownText = text;
     stage.drawBase(linesOf(choice, windowOf(now.row)), colorsOf(heads), now, band, ratio);
-    if (!whole) return;
+    if (!whole) return heads.length > 0;
     container.dataset.painted = name;
     if (!page.painted.peek()) requestAnimationFrame(() => requestAnimationFrame(painted));
     afterwards();
+    return true;
   };
   // What waits for the first lines must not hold up the frame that shows them.
   const painted = () =>
@@ -184,14 +187,15 @@ export const headView: View = (container, store) => {
       page.painted.value = true;
     });
 
-  const drawTop = (ratio: number, now: Measures) => {
+  /** Whether a token is looked at. */
+  const drawTop = (ratio: number, now: Measures): boolean => {
     const focus = store.focus.peek();
     stage.base.toggleAttribute("data-dim", focus !== null);
     columns.mark(focus, store.pin.peek());
     if (!focus) {
       stage.clearTop();
       delete container.dataset.hover;
-      return;
+      return false;
     }
     const { choice, heads } = picture.peek();
     const colors = colorsOf(heads);
@@ -202,6 +206,7 @@ export const headView: View = (container, store) => {
     const ink = { color: style.color, font: `${style.fontSize} ${style.fontFamily}` };
     stage.drawTop(lines, marks, side, colors, now, band, ratio, ink);
     container.dataset.hover = `${focus.side}:${focus.index}`;
+    return true;
   };
 
   /** The weights of the other side, as tints behind its tokens and, once exact, numbers beside them. */
