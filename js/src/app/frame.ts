@@ -2,11 +2,9 @@ import { computed, effect, signal, untracked } from "@preact/signals-core";
 import { headVariables, watchGround } from "../drawing/ground";
 import { fetchLatePanes } from "../fetching";
 import type { Store } from "../state";
+import { PATIENCE } from "../views/after-lines";
 import { panes } from "../views/registry";
 import { mountTop } from "./top";
-
-/** Milliseconds after which the other panes wait no longer for the first lines. */
-const PATIENCE = 300;
 
 /** Builds one display of the store inside `el`: the text, then its panes in the order of `views`. */
 export function mountFrame(el: HTMLElement, store: Store): () => void {

@@ -2,7 +2,7 @@ import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals-
 import type { Store } from "../state";
 
 /** Milliseconds after which nothing waits for lines any longer. */
-const PATIENCE = 300;
+export const PATIENCE = 300;
 
 /**
  * What `read` gives, a moment later where the head view is on: its lines come first, and what else follows a layer would
@@ -13,28 +13,25 @@ export function afterLines<Value>(
   read: () => Value,
 ): { value: ReadonlySignal<Value>; dispose: () => void } {
   const value = signal(untracked(read));
-  let timer: ReturnType<typeof setTimeout> | undefined;
   let first = true;
-  const stop = effect(() => {
+  const dispose = effect(() => {
     const next = read();
-    const at = store.traits.views.value.includes("head");
-    clearTimeout(timer);
+    const waits = store.traits.views.value.includes("head");
+    if (first || !waits) {
+      first = false;
+      value.value = next;
+      return;
+    }
+    let over = false;
     const take = () => {
-      clearTimeout(own);
-      if (own === timer) value.value = next;
+      if (!over) value.value = next;
     };
-    const own = setTimeout(() => take(), PATIENCE);
-    timer = own;
-    if (first || !at) take();
-    else untracked(() => store.settled()).then(() => requestAnimationFrame(() => setTimeout(take)));
-    first = false;
-  });
-  return {
-    value,
-    dispose() {
-      stop();
+    const timer = setTimeout(take, PATIENCE);
+    untracked(() => store.settled()).then(() => requestAnimationFrame(() => setTimeout(take)));
+    return () => {
+      over = true;
       clearTimeout(timer);
-      timer = undefined;
-    },
-  };
+    };
+  });
+  return { value, dispose };
 }

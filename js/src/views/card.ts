@@ -100,7 +100,7 @@ export const cardView: View = (container, store) => {
       const chosen = on === one.name;
       const details = detailsOf(one, layer, at);
       say(button, scoreTitle(one));
-      button.ariaPressed = String(chosen);
+      button.setAttribute("aria-pressed", String(chosen));
       button.title = [one.description, ...details].filter(Boolean).join("\n");
       say(value, scoreValue(one, layer, at));
       const named = Boolean(one.categories?.length);

@@ -223,7 +223,8 @@ export const gridView: View = (container, store) => {
       const selected = layer.value * n_heads + (store.selected.value ?? 0);
       for (const [index, cell] of cells.entries()) {
         const wanted = String(on.has(index));
-        if (cell.ariaSelected !== wanted) cell.ariaSelected = wanted;
+        if (cell.getAttribute("aria-selected") !== wanted)
+          cell.setAttribute("aria-selected", wanted);
         cell.toggleAttribute("data-current", on.has(index) && index === selected);
       }
       if (!grid.matches(":focus-within")) rove(selected, false);

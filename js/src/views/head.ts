@@ -114,12 +114,13 @@ export const headView: View = (container, store) => {
   const layout = () => {
     const font = Number.parseFloat(getComputedStyle(container).fontSize);
     const row = Math.round(font * ROW);
+    const style = getComputedStyle(body);
     // Only where it changes: all rows are laid out anew.
-    if (`${row}px` !== getComputedStyle(body).getPropertyValue("--bl-row")) {
+    if (`${row}px` !== style.getPropertyValue("--bl-row")) {
       body.style.setProperty("--bl-row", `${row}px`);
     }
     const rows = Math.max(placement.peek().from.rows, placement.peek().to.rows);
-    gutter = Number.parseFloat(getComputedStyle(body).getPropertyValue("--bl-gutter")) || 0;
+    gutter = Number.parseFloat(style.getPropertyValue("--bl-gutter")) || 0;
     const left = columns.from.offsetWidth;
     const right = columns.to.offsetLeft;
     measures = { width: body.clientWidth, left, right, row, height: rows * row };
