@@ -5,8 +5,8 @@ goes to the page; a step is timed from just before it to the second animation fr
 holds. On a shared machine CPU seconds are steadier than wall times, so both are kept.
 
 A browser that has just started is left to come to rest first: it loads pages of its own then, in
-other renderers, and those take half a second from a machine with two cores. What the renderer
-spends on its own start is given apart.
+other renderers, and those take half a second from a machine with two cores. CPU counts from when the
+renderer started; what of it was spent before there was a page is given apart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Playwright, Route
+from playwright.sync_api import Browser, Dialog, Page, Playwright, Route
 
 FLAGS = [
     "--no-sandbox",
@@ -44,12 +44,17 @@ WHEN = """
   observer.observe(document, { subtree: true, childList: true, attributes: true });
 }
 """
+# A dialog holds the main thread still until it is answered: time to read what CPU it has spent.
 WATCH = """
 (() => {
   const ready = () => { try { return !!(%s) } catch { return false } };
   window.painting = new Promise((resolve) => (%s)(
     () => ready() && (window.readyAt ??= performance.now()),
-    () => resolve((window.firstPaint = performance.now()))));
+    () => {
+      const at = performance.now();
+      alert("painted");
+      resolve(at);
+    }));
 })()
 """
 STEP = f"""
@@ -114,16 +119,20 @@ def visit(
         page.add_init_script(WATCH % (subject.ready, WHEN))
         come_to_rest(browser)
         before = spent(renderers(browser))
+        after: dict[int, float] = {}
+
+        def painted(dialog: Dialog) -> None:
+            after.update(spent(renderers(browser)))
+            dialog.accept()
+
+        page.on("dialog", painted)
         page.goto(subject.url, wait_until="commit")
-        candidates = renderers(browser)
         first_paint = page.evaluate("window.painting")
-        after = spent(candidates)
-        renderer = renderer_of(page, candidates)
-        start = before.get(renderer, 0)
+        renderer = renderer_of(page, list(after))
         seen = {
             "first paint": first_paint,
-            "first paint cpu": 1000 * (after[renderer] - start),
-            "start cpu": 1000 * start,
+            "first paint cpu": 1000 * after[renderer],
+            "start cpu": 1000 * before.get(renderer, 0),
             "bytes": page.evaluate(BYTES),
         }
         for name, step in {"nothing": NOTHING, **subject.steps}.items():

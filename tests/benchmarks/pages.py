@@ -36,7 +36,7 @@ def figures(
     found = [
         Figure("first paint of an empty page", "", "ms", blank["first paint"]),
         Figure("the same, main-thread CPU", "", "ms", blank["first paint cpu"]),
-        Figure("main-thread CPU of a renderer's own start", "", "ms", blank["start cpu"]),
+        Figure("of it, before there was a page", "", "ms", blank["start cpu"]),
     ]
     for n in LENGTHS:
         ours = repeated(trials, lambda n=n: page_of(playwright, chromium, minilm(), n, [0]))

@@ -65,6 +65,7 @@ export function drawCurves(
   const order = Array.from({ length: lines.count }, (_, i) => i);
   order.sort((a, b) => lines.weight[a]! - lines.weight[b]!);
   const middle = (left + right) / 2;
+  const styles = colors.map((color) => css(color));
   context.lineCap = "butt";
   for (const i of order) {
     const weight = lines.weight[i]!;
@@ -72,7 +73,7 @@ export function drawCurves(
     const end = (lines.to[i]! + 0.5) * row - top;
     context.globalAlpha = opacityOf(weight);
     context.lineWidth = widthOf(weight);
-    context.strokeStyle = css(colors[lines.head[i]!]!);
+    context.strokeStyle = styles[lines.head[i]!]!;
     context.beginPath();
     context.moveTo(left, start);
     context.bezierCurveTo(middle, start, middle, end, right, end);

@@ -178,14 +178,15 @@ export const headView: View = (container, store) => {
     stage.drawBase(linesOf(choice, windowOf(now.row)), colorsOf(heads), now, band, ratio);
     if (!whole) return heads.length > 0;
     container.dataset.painted = name;
-    if (!page.painted.peek()) requestAnimationFrame(() => requestAnimationFrame(painted));
-    afterwards();
+    if (page.painted.peek()) afterwards();
+    else requestAnimationFrame(() => requestAnimationFrame(painted));
     return true;
   };
   // What waits for the first lines must not hold up the frame that shows them.
   const painted = () =>
     whenIdle(() => {
       page.painted.value = true;
+      afterwards();
     });
 
   /** Whether a token is looked at. */
@@ -235,7 +236,7 @@ export const headView: View = (container, store) => {
     cancelIdle();
     cancelIdle = whenIdle(() => {
       leftOut.value = leftOutOf(store, picture.peek().choice);
-      if (page.painted.peek()) store.prefetch();
+      store.prefetch();
     });
   };
   const reveal = ({ side, index }: Place) => {
