@@ -5,8 +5,8 @@ goes to the page; a step is timed from just before it to the second animation fr
 holds. On a shared machine CPU seconds are steadier than wall times, so both are kept.
 
 A browser that has just started is left to come to rest first: it loads pages of its own then, in
-other renderers, and those take half a second from a machine with two cores. CPU counts from when the
-renderer started; what of it was spent before there was a page is given apart.
+other renderers, and those take half a second from a machine with two cores. CPU counts from when
+the renderer started; what of it was spent before there was a page is given apart.
 """
 
 from __future__ import annotations
