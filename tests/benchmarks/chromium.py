@@ -1,8 +1,9 @@
 """A page in a fresh Chromium: first paint, steps, CPU of the renderer's main thread, memory.
 
 First paint is the second animation frame after `ready` first holds, counted from when the browser
-goes to the page; a step is timed from just before it to the second animation frame after `done`
-holds. On a shared machine CPU seconds are steadier than wall times, so both are kept.
+goes to the page; a step is timed from just before it to the animation frame after the one that
+shows it: `done` holds once it has been drawn. On a shared machine CPU seconds are steadier than
+wall times, so both are kept.
 
 A browser that has just started is left to come to rest first: it loads pages of its own then, in
 other renderers, and those take half a second from a machine with two cores. CPU counts from when
@@ -34,12 +35,11 @@ FLAGS = [
 # `holds` is looked at whenever the document changes, so that no frame passes before it is seen.
 WHEN = """
 (holds, then) => {
-  const frames = () => requestAnimationFrame(() => requestAnimationFrame(then));
-  if (holds()) return frames();
+  if (holds()) return then();
   const observer = new MutationObserver(() => {
     if (!holds()) return;
     observer.disconnect();
-    frames();
+    then();
   });
   observer.observe(document, { subtree: true, childList: true, attributes: true });
 }
@@ -48,23 +48,39 @@ WHEN = """
 WATCH = """
 (() => {
   const ready = () => { try { return !!(%s) } catch { return false } };
+  const painted = (resolve) => {
+    const at = performance.now();
+    alert("painted");
+    resolve(at);
+  };
   window.painting = new Promise((resolve) => (%s)(
     () => ready() && (window.readyAt ??= performance.now()),
-    () => {
-      const at = performance.now();
-      alert("painted");
-      resolve(at);
-    }));
+    () => requestAnimationFrame(() => requestAnimationFrame(() => painted(resolve)))));
 })()
 """
+# What a frame's own callbacks draw is painted with that frame, what is drawn between two frames
+# with the second: `during` tells which it is.
 STEP = f"""
 ([code, done]) => new Promise((resolve, reject) => {{
   setTimeout(() => reject(new Error(`not drawn in two minutes: ${{code}}`)), 120_000);
   const isDone = new Function(`return ${{done}}`);
+  let [during, over] = [false, false];
+  const frame = () => {{
+    if (over) return;
+    during = true;
+    scheduler.postTask(() => {{ during = false }}, {{ priority: "user-blocking" }});
+    requestAnimationFrame(frame);
+  }};
+  requestAnimationFrame(frame);
   const start = performance.now();
   (0, eval)(code);
   const script = performance.now() - start;
-  ({WHEN})(isDone, () => resolve({{ script, paint: performance.now() - start }}));
+  const painted = () => {{
+    over = true;
+    resolve({{ script, paint: performance.now() - start }});
+  }};
+  const next = () => requestAnimationFrame(painted);
+  ({WHEN})(isDone, () => during ? next() : requestAnimationFrame(next));
 }})
 """
 # Of what the page fetched, all that was here before what is painted first was ready.
