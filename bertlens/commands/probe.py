@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bertlens.commands.running import add_model, add_place, lens_of, status_of
 
 if TYPE_CHECKING:
     from bertlens.probes import RelationTable
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `bertlens probe`."""
     parser.add_argument("treebank", metavar="TREEBANK", help="a file in CoNLL-U (.gz too)")
-    parser.add_argument(
-        "--model", metavar="M", help="a name or folder of a model (default: the packaged MiniLM)"
-    )
+    add_model(parser)
     parser.add_argument(
         "--evaluate",
         metavar="FILE",
@@ -51,33 +50,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-errors", action="store_true", help="leave out bad sentences instead of stopping"
     )
-    parser.add_argument("--device", help='where to compute, such as "cuda" (default: cpu)')
     parser.add_argument(
         "--batch-size", metavar="N", type=int, default=32, help="the most sentences at once"
     )
-    parser.add_argument(
-        "--engine", choices=("local", "ray"), default="local", help="ray: on several processes"
-    )
-    parser.add_argument(
-        "--workers", metavar="N", type=int, default=2, help="copies of the model that Ray runs"
-    )
+    add_place(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Probe, print the table and save it; returns the exit status."""
-    from bertlens.errors import BertlensError
-
-    try:
-        return _run(options)
-    except (BertlensError, OSError, ValueError, KeyError) as error:
-        # str() of a KeyError is in quotes.
-        message = error.args[0] if isinstance(error, KeyError) else error
-        print(f"bertlens probe: {message}", file=sys.stderr)
-        return 1
+    return status_of("probe", _run, options)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bertlens import Lens, probes
+    from bertlens import probes
 
     out: Path = options.out or Path(f"{Path(options.treebank).name.split('.')[0]}-relations.csv")
     if out.suffix not in WRITERS:
@@ -97,9 +82,7 @@ def _run(options: argparse.Namespace) -> int:
                 f"{read[0].name} has no word with relation {relation!r}; it has: "
                 f"{', '.join(sorted(known))}"
             )
-    lens = Lens.demo() if options.model is None else Lens.from_pretrained(options.model)
-    if options.device:
-        lens.model.to(options.device)
+    lens = lens_of(options)
     held_out = len(read) > 1
     table = probes.relations(
         lens,

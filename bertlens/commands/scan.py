@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
+
+from bertlens.commands.running import add_model, add_place, lens_of, status_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `bertlens scan`."""
     parser.add_argument("texts", metavar="TEXTS", help="a text file, one text a line (.gz too)")
-    parser.add_argument(
-        "--model", metavar="M", help="a name or folder of a model (default: the packaged MiniLM)"
-    )
+    add_model(parser)
     parser.add_argument(
         "--out", metavar="DIR", type=Path, required=True, help="the folder for what is written"
     )
@@ -36,14 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--distances", action="store_true", help="count distances between heads, and map the heads"
     )
-    parser.add_argument("--device", help='where to compute, such as "cuda" (default: cpu)')
     parser.add_argument("--batch-size", metavar="N", type=int, help="the most texts at once")
-    parser.add_argument(
-        "--engine", choices=("local", "ray"), default="local", help="ray: on several processes"
-    )
-    parser.add_argument(
-        "--workers", metavar="N", type=int, default=2, help="copies of the model that Ray runs"
-    )
+    add_place(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,19 +44,11 @@ def run(options: argparse.Namespace) -> int:
 
     After Ctrl-C what was counted is still written, and the status is 130.
     """
-    from bertlens.errors import BertlensError
-
-    try:
-        return _run(options)
-    except (BertlensError, OSError, ValueError, KeyError) as error:
-        # str() of a KeyError is in quotes.
-        message = error.args[0] if isinstance(error, KeyError) else error
-        print(f"bertlens scan: {message}", file=sys.stderr)
-        return 1
+    return status_of("scan", _run, options)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bertlens import Lens, report
+    from bertlens import report
     from bertlens.errors import require
     from bertlens.scan import read
 
@@ -72,9 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.distances:
         require("sklearn", "analysis")
     read(options.texts)
-    lens = Lens.demo() if options.model is None else Lens.from_pretrained(options.model)
-    if options.device:
-        lens.model.to(options.device)
+    lens = lens_of(options)
     scan = lens.scan(
         options.texts,
         scores=options.scores,
