@@ -3,7 +3,6 @@ import type { Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
 import type { Lines } from "../drawing/curves";
 import { groundOf } from "../drawing/ground";
-import { decimal } from "../drawing/number";
 import { headRgb, type Rgb } from "../drawing/palette";
 import { surface } from "../drawing/surface";
 import { type Choice, linesOf, passes, specialShare, weakShare } from "../lines";
@@ -12,16 +11,13 @@ import { remaining } from "../weights";
 import { element, say } from "./element";
 import { Columns, type Placement, placeItems } from "./head-columns";
 import { filters, foot, type LeftOut, layerTools, swatches } from "./head-controls";
-import { type Band, bandFor, covers, type Mark, type Measures, Stage } from "./head-stage";
-import { followLook, type LookedAt } from "./looked-at";
+import { marksOf, same, sentence } from "./head-marks";
+import { type Band, bandFor, covers, type Measures, Stage } from "./head-stage";
+import { followLook } from "./looked-at";
 import { waiting } from "./waiting";
 
 /** Rows are this many times the size of their letters. */
 const ROW = 1.55;
-/** How many weights are written beside the other side's tokens, and from which weight on. */
-const NUMBERS = 10;
-const LEAST_NUMBER = 0.01;
-
 /** The text twice, from left to right: a line for each weight, coloured by its head. */
 export const headView: View = (container, store) => {
   const { traits, page, items } = store;
@@ -203,31 +199,18 @@ export const headView: View = (container, store) => {
     const colors = colorsOf(heads);
     const lines: Lines = linesOf(choice, windowOf(now.row), focus);
     const side = focus.side === "from" ? "to" : "from";
-    const marks = marksOf(looked.peek(), focus, places.peek()[side]);
+    const marks = marksOf(
+      looked.peek(),
+      focus,
+      places.peek()[side],
+      ground.dark.peek(),
+      gutter > 20,
+    );
     const style = getComputedStyle(footer);
     const ink = { color: style.color, font: `${style.fontSize} ${style.fontFamily}` };
     stage.drawTop(lines, marks, side, colors, now, band, ratio, ink);
     container.dataset.hover = `${focus.side}:${focus.index}`;
     return true;
-  };
-
-  /** The weights of the other side, as tints behind its tokens and, once exact, numbers beside them. */
-  const marksOf = (now: LookedAt | null, focus: Place, place: Int32Array): Mark[] => {
-    if (!now || !same(now.place, focus) || now.mean.length !== place.length) return [];
-    const colors = colorsOf(now.heads.map(({ head }) => head));
-    const marks: (Mark & { index: number })[] = [];
-    for (const [index, weight] of now.mean.entries()) {
-      if (weight < 0.004 || place[index]! < 0) continue;
-      const shares = now.heads.map(({ weights }) => weights[index]!);
-      marks.push({ index, row: place[index]!, weight, color: mix(colors, shares), number: "" });
-    }
-    if (now.exact && gutter > 20) {
-      const strongest = [...marks].sort((a, b) => b.weight - a.weight).slice(0, NUMBERS);
-      for (const mark of strongest) {
-        if (mark.weight >= LEAST_NUMBER) mark.number = mark.weight.toFixed(2).replace(/^0/, "");
-      }
-    }
-    return marks;
   };
 
   // What needs all maps waits for the picture: shares of what is left out, and the next layers.
@@ -330,27 +313,4 @@ function leftOutOf(store: Store, choice: Choice): LeftOut {
   if (special.peek() === "show" || choice.maps.length === 0) return { weak, special: null };
   const [from, to] = [store.items.from.peek(), store.items.to.peek()];
   return { weak, special: specialShare(choice.maps, to.size, from.special, to.special) };
-}
-
-/** The strongest weights in words, for who hears the picture rather than sees it. */
-function sentence(store: Store, { place, heads, mean }: LookedAt): string {
-  if (!place) return "";
-  const other = store.items[place.side === "from" ? "to" : "from"].peek();
-  const own = store.items[place.side].peek().label[place.index];
-  const strongest = [...mean.keys()].sort((a, b) => mean[b]! - mean[a]!).slice(0, 3);
-  const list = strongest.map((i) => `${other.label[i]} ${decimal(mean[i]!)}`).join(", ");
-  const names = heads.map(({ name }) => name).join(", ");
-  const verb = place.side === "from" ? "attends to" : "is attended to from";
-  return `${own} ${verb} ${list}; ${heads.length > 1 ? "mean of heads" : "head"} ${names}`;
-}
-
-function mix(colors: readonly Rgb[], shares: readonly number[]): Rgb {
-  const sum = shares.reduce((total, share) => total + share, 0) || 1;
-  const channel = (c: 0 | 1 | 2) =>
-    Math.round(colors.reduce((total, color, i) => total + color[c] * shares[i]!, 0) / sum);
-  return [channel(0), channel(1), channel(2)];
-}
-
-function same(a: Place | null, b: Place | null): boolean {
-  return a?.side === b?.side && a?.index === b?.index;
 }
