@@ -8,6 +8,7 @@ import * as ramp from "./drawing/ramp";
 import * as items from "./items";
 import * as copy from "./views/copy";
 import * as element from "./views/element";
+import * as picking from "./views/picking";
 import * as rested from "./views/rested";
 import * as runningText from "./views/running-text";
 import * as waiting from "./views/waiting";
@@ -25,6 +26,7 @@ export const core = {
   "./items": items,
   "./views/copy": copy,
   "./views/element": element,
+  "./views/picking": picking,
   "./views/rested": rested,
   "./views/running-text": runningText,
   "./views/waiting": waiting,

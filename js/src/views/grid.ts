@@ -1,4 +1,4 @@
-import { batch, computed, effect, signal } from "@preact/signals-core";
+import { computed, effect } from "@preact/signals-core";
 import { paneHeader } from "../app/pane";
 import { cutCorners, paintMaps, paintValues } from "../drawing/cells";
 import { groundOf } from "../drawing/ground";
@@ -12,6 +12,7 @@ import { cardView } from "./card";
 import { copyButton, table } from "./copy";
 import { element, say } from "./element";
 import { shownScore } from "./pair";
+import { picking } from "./picking";
 import { byRank, headName, knownScores, scoreTitle, scoreValue, scoreWords } from "./words";
 
 const MAPS = "";
@@ -21,8 +22,6 @@ export const gridView: View = (container, store) => {
   const { layer, heads, score, meta } = store.traits;
   const { dark } = groundOf(container);
   const { shown: coloured, dispose: unpair } = shownScore(store);
-  /** The cell that the pointer or the keyboard rests on. */
-  const inspected = signal<{ layer: number; head: number } | null>(null);
 
   const tools = paneHeader(container, "Layers × heads");
   const chooser = element("select", {
@@ -94,68 +93,10 @@ export const gridView: View = (container, store) => {
     grid.replaceChildren(top, ...lines);
   };
 
-  const place = (index: number) => {
-    const { n_heads } = meta.peek();
-    return { layer: Math.floor(index / n_heads), head: index % n_heads };
-  };
-  const indexOf = (target: EventTarget | null) => {
-    const cell = target instanceof Element ? target.closest<HTMLElement>(".bl-cell") : null;
-    return cell ? Number(cell.dataset.index) : null;
-  };
-  /** One head alone; with `add` beside those that are on, or off again. */
-  const choose = (index: number, add: boolean) => {
-    const at = place(index);
-    const others = heads.peek().filter((head) => head !== at.head);
-    const off = add && at.layer === layer.peek() && others.length < heads.peek().length;
-    batch(() => {
-      layer.value = at.layer;
-      heads.value = off ? others : add ? [...others, at.head] : [at.head];
-    });
-  };
-
-  const chooseHead = (layer: number, head: number) =>
-    choose(layer * meta.peek().n_heads + head, false);
-
-  const rove = (index: number, focus: boolean) => {
-    for (const cell of grid.querySelectorAll('.bl-cell[tabindex="0"]'))
-      cell.setAttribute("tabindex", "-1");
-    cells[index]?.setAttribute("tabindex", "0");
-    if (focus) cells[index]?.focus();
-  };
-
-  grid.addEventListener("pointerover", (event) => {
-    const index = indexOf(event.target);
-    inspected.value = index === null ? null : place(index);
-  });
-  grid.addEventListener("pointerleave", () => {
-    inspected.value = null;
-  });
-  grid.addEventListener("focusin", (event) => {
-    const index = indexOf(event.target);
-    if (index !== null) inspected.value = place(index);
-  });
-  grid.addEventListener("focusout", () => {
-    inspected.value = null;
-  });
-  grid.addEventListener("click", (event) => {
-    const index = indexOf(event.target);
-    if (index === null) return;
-    rove(index, true);
-    choose(index, event.shiftKey);
-  });
-  grid.addEventListener("keydown", (event) => {
-    const index = indexOf(event.target);
-    if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter" || event.key === " ") choose(index, event.shiftKey);
-    else {
-      const { n_heads } = meta.peek();
-      const next = step(event.key, index, n_heads, cells.length);
-      if (next === null) return;
-      rove(next, true);
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  const { inspected, choose, rove } = picking(store, grid, (index, key) =>
+    step(key, index, meta.peek().n_heads, cells.length),
+  );
+  const chooseHead = (layer: number, head: number) => choose({ layer, head }, false);
 
   chooser.addEventListener("change", () => {
     score.value = knownScores(store).find(({ name }) => name === chooser.value) ?? null;
@@ -266,7 +207,10 @@ export const gridView: View = (container, store) => {
       if (!at) {
         const joins =
           store.pin.value && "Shift-click a second token to see which heads join the two.";
-        return say(readout, joins || "Click a cell to choose its head, shift-click to add it.");
+        return say(
+          readout,
+          joins || "Click a cell to choose its head, shift-click to add one of its layer.",
+        );
       }
       const shown = coloured.value
         ? [coloured.value]

@@ -1,4 +1,4 @@
-import { batch, computed, effect, signal } from "@preact/signals-core";
+import { computed, effect, signal } from "@preact/signals-core";
 import { choice, menu, type Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
 import { groundOf } from "../drawing/ground";
@@ -8,6 +8,7 @@ import { linearScale } from "../drawing/ramp";
 import { acrossLayers, alike, byLayer, layerMeans, type Place2, toward } from "../places";
 import type { ScorePayload, View } from "../state";
 import { element, say } from "./element";
+import { type Head, picking } from "./picking";
 import { headName, knownScores, scoreTitle, scoreWords } from "./words";
 
 type Placing = "alike" | "layer";
@@ -24,7 +25,6 @@ export const mapView: View = (container, store) => {
   const wanted = signal<Placing | null>(null);
   const placing = computed<Placing>(() => wanted.value ?? (mapped.value ? "alike" : "layer"));
   const colouring = signal<Colouring>("behaviour");
-  const inspected = signal<number | null>(null);
   /** The score that is shown by layer: one of numbers. */
   const numbers = computed(() => (score.value?.categories?.length ? null : score.value));
 
@@ -89,11 +89,6 @@ export const mapView: View = (container, store) => {
 
   const shape = computed(() => `${meta.value.n_layers}x${meta.value.n_heads}`);
   let points: HTMLElement[] = [];
-  const at = (index: number) => {
-    const { n_heads } = meta.peek();
-    return { layer: Math.floor(index / n_heads), head: index % n_heads };
-  };
-
   const scale = computed(() => (numbers.value ? linearScale(numbers.value.values.flat()) : null));
   const places = computed<Place2[]>(() => {
     const [map, shown, reach] = [mapped.value, numbers.value, scale.value];
@@ -101,63 +96,19 @@ export const mapView: View = (container, store) => {
     return shown && reach ? byLayer(shown, reach) : [];
   });
 
-  const choose = (index: number, add: boolean) => {
-    const now = at(index);
-    const others = heads.peek().filter((head) => head !== now.head);
-    const same = now.layer === layer.peek();
-    const off = add && same && others.length < heads.peek().length;
-    batch(() => {
-      layer.value = now.layer;
-      heads.value = off ? others : add && same ? [...others, now.head] : [now.head];
-    });
-  };
-  const rove = (index: number, focus: boolean) => {
-    for (const point of list.querySelectorAll('[tabindex="0"]'))
-      point.setAttribute("tabindex", "-1");
-    points[index]?.setAttribute("tabindex", "0");
-    if (focus) points[index]?.focus();
-  };
-  const indexOf = (target: EventTarget | null) => {
-    const point = target instanceof Element ? target.closest<HTMLElement>(".bl-point") : null;
-    return point ? Number(point.dataset.index) : null;
-  };
-  list.addEventListener("pointerover", ({ target }) => {
-    inspected.value = indexOf(target);
-  });
-  list.addEventListener("focusin", ({ target }) => {
-    inspected.value = indexOf(target);
-  });
-  for (const leaves of ["pointerleave", "focusout"]) {
-    list.addEventListener(leaves, () => {
-      inspected.value = null;
-    });
-  }
-  list.addEventListener("click", (event) => {
-    const index = indexOf(event.target);
-    if (index === null) return;
-    rove(index, true);
-    choose(index, event.shiftKey);
-  });
-  list.addEventListener("keydown", (event) => {
-    const index = indexOf(event.target);
-    if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    const next = toward(places.peek(), index, event.key);
-    if (event.key === "Enter" || event.key === " ") choose(index, event.shiftKey);
-    else if (next === null) return;
-    else rove(next, true);
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  const { inspected, headAt, choose, rove } = picking(store, list, (index, key) =>
+    toward(places.peek(), index, key),
+  );
 
   const colourOf = (index: number): string => {
-    const now = at(index);
+    const now = headAt(index);
     if (placing.value === "layer") return "var(--bl-focus)";
     if (colouring.value === "layer") return layerColour(now.layer, meta.value.n_layers, dark.value);
     const label = mapped.value?.labels[now.layer]?.[now.head] ?? 0;
     return label ? css(categoryRgb(label - 1)) : "var(--bl-soft)";
   };
-  const categoryAt = (index: number): string => {
-    const [now, map] = [at(index), mapped.value];
+  const categoryOf = (now: Head): string => {
+    const map = mapped.value;
     return map?.categories[map.labels[now.layer]?.[now.head] ?? 0] ?? "";
   };
 
@@ -166,7 +117,7 @@ export const mapView: View = (container, store) => {
       shape.value;
       const { n_layers, n_heads } = meta.peek();
       points = Array.from({ length: n_layers * n_heads }, (_, index) => {
-        const now = at(index);
+        const now = headAt(index);
         const name = `${now.layer}-${now.head}`;
         return element("div", {
           class: "bl-point",
@@ -241,13 +192,12 @@ export const mapView: View = (container, store) => {
       empty.hidden = !missing;
     }),
     effect(() => {
-      const index = inspected.value;
-      if (index === null) {
+      const now = inspected.value;
+      if (!now) {
         say(readout, "Click a point to choose its head, shift-click to add one of its layer.");
         return;
       }
-      const now = at(index);
-      const category = categoryAt(index);
+      const category = categoryOf(now);
       const words = score.value ? [scoreWords(score.value, now.layer, now.head)] : [];
       const behaviour = mapped.value && category ? [nameOf(category)] : [];
       say(readout, [headName(now.layer, now.head), ...behaviour, ...words].join(" · "));
@@ -266,7 +216,7 @@ export const mapView: View = (container, store) => {
         const attributes = { type: "button", class: "bl-plain", "aria-label": label };
         const name = element("b", {}, `${l}-${h}`);
         const button = element("button", attributes, name, ` ${decimal(distance)}`);
-        button.addEventListener("click", () => choose(l * meta.peek().n_heads + h, false));
+        button.addEventListener("click", () => choose({ layer: l, head: h }, false));
         return button;
       });
       nearest.replaceChildren(`nearest to ${layer.value}-${head} `, ...buttons);
