@@ -1,4 +1,4 @@
-"""What commands that run a model over a file have in common: their options, and how they fail."""
+"""What commands that run a model over a file share: options, the model, and how they fail."""
 
 from __future__ import annotations
 

@@ -195,27 +195,28 @@ def come_to_rest(browser: Browser) -> None:
     """
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        processes = {process["id"] for process in processes_of(browser)}
+        processes = processes_of(browser)
         before = all_threads(processes)
         time.sleep(0.25)
         rested = all_threads(processes) - before < 0.005
-        if rested and processes == {process["id"] for process in processes_of(browser)}:
+        if rested and processes == processes_of(browser):
             return
     raise TimeoutError("The browser is still busy starting after half a minute.")
 
 
-def processes_of(browser: Browser) -> list[dict[str, Any]]:
-    """The browser's processes, as it describes them."""
+def processes_of(browser: Browser) -> dict[int, str]:
+    """The ids of the browser's processes, and what each is."""
     session = browser.new_browser_cdp_session()
     try:
-        return list(session.send("SystemInfo.getProcessInfo")["processInfo"])
+        found = session.send("SystemInfo.getProcessInfo")["processInfo"]
+        return {process["id"]: process["type"] for process in found}
     finally:
         session.detach()
 
 
 def renderers(browser: Browser) -> list[int]:
     """The process ids of renderers: the page's, and those of the browser's own pages."""
-    return [process["id"] for process in processes_of(browser) if process["type"] == "renderer"]
+    return [process for process, kind in processes_of(browser).items() if kind == "renderer"]
 
 
 def renderer_of(page: Page, candidates: list[int]) -> int:

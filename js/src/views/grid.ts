@@ -93,8 +93,11 @@ export const gridView: View = (container, store) => {
     grid.replaceChildren(top, ...lines);
   };
 
-  const { inspected, choose, rove } = picking(store, grid, (index, key) =>
-    step(key, index, meta.peek().n_heads, cells.length),
+  const { inspected, choose, rove } = picking(
+    store,
+    grid,
+    (index, key) => step(key, index, meta.peek().n_heads, cells.length),
+    true,
   );
   const chooseHead = (layer: number, head: number) => choose({ layer, head }, false);
 
@@ -207,10 +210,7 @@ export const gridView: View = (container, store) => {
       if (!at) {
         const joins =
           store.pin.value && "Shift-click a second token to see which heads join the two.";
-        return say(
-          readout,
-          joins || "Click a cell to choose its head, shift-click to add one of its layer.",
-        );
+        return say(readout, joins || "Click a cell to choose its head, shift-click to add it.");
       }
       const shown = coloured.value
         ? [coloured.value]

@@ -182,7 +182,7 @@ export const headView: View = (container, store) => {
   const painted = () =>
     whenIdle(() => {
       page.painted.value = true;
-      afterwards();
+      if (!abort.signal.aborted) afterwards();
     });
 
   /** Whether a token is looked at. */

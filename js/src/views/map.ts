@@ -96,8 +96,11 @@ export const mapView: View = (container, store) => {
     return shown && reach ? byLayer(shown, reach) : [];
   });
 
-  const { inspected, headAt, choose, rove } = picking(store, list, (index, key) =>
-    toward(places.peek(), index, key),
+  const { inspected, headAt, choose, rove } = picking(
+    store,
+    list,
+    (index, key) => toward(places.peek(), index, key),
+    false,
   );
 
   const colourOf = (index: number): string => {

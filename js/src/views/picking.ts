@@ -12,7 +12,7 @@ export interface Picking {
   inspected: ReadonlySignal<Head | null>;
   /** The head with this number, counted layer by layer. */
   headAt(index: number): Head;
-  /** One head alone; with `add` beside those of its layer that are on, or off again. */
+  /** One head alone; with `add` beside those that are on, or off again. */
   choose(at: Head, add: boolean): void;
   /** Makes one head the tab stop. */
   rove(index: number, focus: boolean): void;
@@ -20,12 +20,14 @@ export interface Picking {
 
 /**
  * Pointer and keys on `all`, which holds an element for every head with its number in `data-index`. `next` tells
- * where a key leads; null: it is none of ours.
+ * where a key leads; null: it is none of ours. With `carry`, a head added from another layer takes the numbers that are
+ * on along to that layer; without, it is chosen alone.
  */
 export function picking(
   store: Store,
   all: HTMLElement,
   next: (index: number, key: string) => number | null,
+  carry: boolean,
 ): Picking {
   const { layer, heads, meta } = store.traits;
   const inspected = signal<Head | null>(null);
@@ -39,8 +41,9 @@ export function picking(
   };
   const choose = (at: Head, add: boolean) => {
     const others = heads.peek().filter((head) => head !== at.head);
-    const beside = add && at.layer === layer.peek();
-    const off = beside && others.length < heads.peek().length;
+    const here = at.layer === layer.peek();
+    const beside = add && (here || carry);
+    const off = beside && here && others.length < heads.peek().length;
     batch(() => {
       layer.value = at.layer;
       heads.value = off ? others : beside ? [...others, at.head] : [at.head];

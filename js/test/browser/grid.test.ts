@@ -96,6 +96,13 @@ test("a shift-click on a head that is on switches it off", () => {
   expect(view.store.traits.heads.value).toEqual([0]);
 });
 
+test("a shift-click on a head of another layer goes there and keeps the numbers that are on", () => {
+  const view = grid({ traits: { layer: 1, heads: [0, 2] } });
+  cell(view, 2, 3).dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }));
+  expect(view.store.traits.layer.value).toBe(2);
+  expect(view.store.traits.heads.value).toEqual([0, 2, 3]);
+});
+
 test("one tab stop; arrows move it, Enter selects, Shift+Enter adds", () => {
   const view = grid();
   const stops = () => view.all("[role=gridcell][tabindex='0']");
