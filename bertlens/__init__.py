@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bertlens.attention import Attention
-    from bertlens.encoding import Token, Word
     from bertlens.errors import BertlensError
     from bertlens.lens import Lens
     from bertlens.scores import HeadScores
+    from bertlens.text.encoding import Token, Word
     from bertlens.views import head_view, model_view
 
 __version__ = "0.1.0"
@@ -32,8 +32,8 @@ _HOMES = {
     "BertlensError": "bertlens.errors",
     "HeadScores": "bertlens.scores",
     "Lens": "bertlens.lens",
-    "Token": "bertlens.encoding",
-    "Word": "bertlens.encoding",
+    "Token": "bertlens.text.encoding",
+    "Word": "bertlens.text.encoding",
     "head_view": "bertlens.views",
     "model_view": "bertlens.views",
 }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from bertlens import capture
 from bertlens.attention import Attention, joined_kinds
 from bertlens.captured import Capture, Captured
-from bertlens.encoding import Encoding, Token, Word
 from bertlens.prediction import predict
+from bertlens.text.encoding import Encoding, Token, Word
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bertlens.encoding import Token, Word
 from bertlens.inside import Inside
 from bertlens.source import Dense, Pooled, Source, Weights
+from bertlens.text.encoding import Token, Word
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from bertlens import capture
-from bertlens.encoding import Encoding
 from bertlens.errors import EmptyTextError, TextTooLongError
+from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

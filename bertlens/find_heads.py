@@ -13,11 +13,11 @@ from torch import Tensor
 
 from bertlens import corpus
 from bertlens.attention import as_tokens
-from bertlens.encoding import Encoding, Token
 from bertlens.scan import read
 from bertlens.scores import HeadScores
 from bertlens.surface import SHARE
 from bertlens.tally import is_causal
+from bertlens.text.encoding import Encoding, Token
 
 if TYPE_CHECKING:
     from bertlens.attention import Attention

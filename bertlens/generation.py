@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from bertlens import capture
 from bertlens.attend import attend
 from bertlens.attention import Attention
-from bertlens.continuation import continued, open_ended
-from bertlens.encoding import Encoding
-from bertlens.tokens import Token, Word
+from bertlens.text.encoding import Encoding
+from bertlens.text.generated import continued, open_ended
+from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bertlens.attention import Attention, Dense, Weights
-from bertlens.labels import SPACE_MARKS, from_piece
-from bertlens.tokens import Token, Word
+from bertlens.text.labels import SPACE_MARKS, from_piece
+from bertlens.text.tokens import Token, Word
 
 SPECIAL = frozenset(
     "[CLS] [SEP] [PAD] [MASK] <s> </s> <pad> <mask> <cls> <sep> <bos> <eos> <|endoftext|> "

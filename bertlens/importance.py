@@ -15,11 +15,11 @@ from torch.nn import functional
 
 from bertlens.capture.gradients import Loss, gradients, has_masked_lm_head, masked_lm_class
 from bertlens.corpus import Coverage, encoded
-from bertlens.encoding import Encoding
 from bertlens.errors import NoLossError
 from bertlens.scores import HeadScores, Notable, ScoreTable
 from bertlens.tally import Tally
-from bertlens.token_kinds import Flags, Kinds, kinds_of
+from bertlens.text.encoding import Encoding
+from bertlens.text.token_types import Flags, Kinds, kinds_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from bertlens import capture
 from bertlens.attend import attend, attend_inputs
 from bertlens.attention import Attention
 from bertlens.errors import require
-from bertlens.inputs import Inputs, shown_name
+from bertlens.text.text_model import Inputs, shown_name
 from bertlens.windows import Windows
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertlens.attend import attend
 from bertlens.attention import Attention
-from bertlens.encoding import Encoding
+from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

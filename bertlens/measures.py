@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertlens.patterns import SMOOTHING
-from bertlens.token_kinds import Flags, Kinds
+from bertlens.text.token_types import Flags, Kinds
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.tokens import Word
+from bertlens.text.tokens import Word
 
 Weights = NDArray[np.float32]
 

@@ -16,7 +16,7 @@ from bertlens import patterns
 from bertlens.measures import Measurement
 from bertlens.scores import HeadScores, Notable
 from bertlens.surface import BEHAVIOUR, NAMED_BY, Pattern
-from bertlens.token_kinds import Kinds, kinds_of
+from bertlens.text.token_types import Kinds, kinds_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -9,7 +9,7 @@ from bertlens import surface
 from bertlens.scores import HeadScores, ScoreTable
 from bertlens.surface import PATTERNS, Pattern
 from bertlens.tally import Counter
-from bertlens.token_kinds import Kinds, kinds_of
+from bertlens.text.token_types import Kinds, kinds_of
 
 if TYPE_CHECKING:
     from bertlens.attention import Attention

@@ -10,8 +10,8 @@ import numpy as np
 
 from bertlens.attend import attend
 from bertlens.attention import Attention, Weights
-from bertlens.encoding import Encoding, encode, encode_windows
-from bertlens.tokens import Token, Word
+from bertlens.text.encoding import Encoding, encode, encode_windows
+from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

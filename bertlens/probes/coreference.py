@@ -13,7 +13,6 @@ from torch import Tensor
 
 from bertlens import corpus
 from bertlens.corpus import Batch, Coverage
-from bertlens.encoding import Encoding
 from bertlens.errors import AnnotationError
 from bertlens.probes.antecedents import (
     CANDIDATES,
@@ -28,6 +27,7 @@ from bertlens.probes.encoded import encode_words
 from bertlens.probes.pooling import word_tokens
 from bertlens.probes.segments import most_tokens, segments, special_tokens, word_lengths
 from bertlens.probes.treebank import Errors, checked_errors
+from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from bertlens import corpus
 from bertlens.corpus import Batch, Coverage
-from bertlens.encoding import Encoding, encode
 from bertlens.errors import AnnotationError, EmptyTextError, TextTooLongError
 from bertlens.probes.treebank import Errors, Sentence, Treebank, checked_errors
+from bertlens.text.encoding import Encoding, encode
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

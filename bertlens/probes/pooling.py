@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bertlens.encoding import Encoding
+from bertlens.text.encoding import Encoding
 
 
 @dataclass(frozen=True)

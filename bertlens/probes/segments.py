@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bertlens.encoding import Encoding
 from bertlens.errors import AnnotationError
 from bertlens.probes.documents import Document
 from bertlens.probes.encoded import encode_words
 from bertlens.probes.pooling import word_tokens
+from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

@@ -20,7 +20,7 @@ import torch
 import bertlens as bl
 from bertlens import capture, patterns, surface
 from bertlens.corpus import Coverage, batches
-from bertlens.token_kinds import kinds_of
+from bertlens.text.token_types import kinds_of
 
 ROUNDS = 3
 

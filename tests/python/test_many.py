@@ -18,7 +18,7 @@ from transformers import (
 )
 
 import bertlens as bl
-from bertlens.encoding import encode
+from bertlens.text.encoding import encode
 from tests.python.tiny import FAMILIES, byte_bpe, tiny, tokenizer_for
 
 TEXTS = ["I went to the store.", "Dog.", "The quick brown fox jumps over the lazy dog."]
@@ -239,7 +239,7 @@ def test_a_translation_has_three_kinds() -> None:
 
 
 def test_generated_text_is_readable() -> None:
-    from bertlens.continuation import continued, open_ended
+    from bertlens.text.generated import continued, open_ended
 
     tokenizer = byte_bpe()
     prompt = open_ended(encode(tokenizer, "The dog"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import bertlens as bl
 from bertlens import patterns, surface
 from bertlens.measures import Among, Confidence, Distance, Entropy, Measurement, Offset, Share
-from bertlens.token_kinds import Kinds, kinds_of
+from bertlens.text.token_types import Kinds, kinds_of
 from tests.python.tiny import tiny, tokenizer_for
 
 TEXTS = [

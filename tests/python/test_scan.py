@@ -19,9 +19,9 @@ import bertlens as bl
 from bertlens import surface
 from bertlens.attention import Attention, Dense
 from bertlens.corpus import Batch, token_mask
-from bertlens.encoding import Encoding, Token, Word
 from bertlens.tally import Counter, student
-from bertlens.token_kinds import kinds_of
+from bertlens.text.encoding import Encoding, Token, Word
+from bertlens.text.token_types import kinds_of
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 REFERENCE = {

@@ -8,8 +8,8 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 import bertlens as bl
-from bertlens.encoding import Encoding, encode
 from bertlens.errors import EmptyTextError, TextTooLongError
+from bertlens.text.encoding import Encoding, encode
 from tests.python.tiny import tiny, tokenizer_for
 from tests.python.tokenizers import byte_bpe, fallback_bpe, unigram, wordpiece
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertlens.encoding import Encoding, encode
 from bertlens.errors import EmptyTextError
-from bertlens.labels import SAME
+from bertlens.text.encoding import Encoding, encode
+from bertlens.text.labels import SAME
 from tests.python.tokenizers import KINDS, LINES
 
 # Characters from everywhere, halves of surrogate pairs included, and pieces of real text.

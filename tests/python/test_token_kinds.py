@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bertlens as bl
-from bertlens.token_kinds import Kinds, kinds_of
+from bertlens.text.token_types import Kinds, kinds_of
 from tests.python.tiny import tiny, tokenizer_for
 
 

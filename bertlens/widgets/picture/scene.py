@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bertlens.attention import Attention, Weights
 from bertlens.clustering import HeadMap
-from bertlens.encoding import Token
 from bertlens.scores import HeadScores
+from bertlens.text.encoding import Token
 from bertlens.widgets.maps import renormalised, specials
 from bertlens.widgets.selection import Selection
 

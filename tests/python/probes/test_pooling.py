@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bertlens as bl
-from bertlens.encoding import Encoding, Token, Word
 from bertlens.probes.pooling import WordPooling
+from bertlens.text.encoding import Encoding, Token, Word
 
 CPU = torch.device("cpu")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bertlens.labels import SAME, SPACE_MARKS, from_piece, is_lone_mark, is_mark, joins, shown
-from bertlens.tokens import Token, Word
+from bertlens.text.labels import SAME, SPACE_MARKS, from_piece, is_lone_mark, is_mark, joins, shown
+from bertlens.text.tokens import Token, Word
 
 Text = str | list[str]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from bertlens.encoding import Encoding
+from bertlens.text.encoding import Encoding
 
 
 def padded(

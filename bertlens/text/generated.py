@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bertlens.encoding import Encoding
-from bertlens.labels import SAME, from_piece, joins, shown
-from bertlens.tokens import Token, Word
+from bertlens.text.encoding import Encoding
+from bertlens.text.labels import SAME, from_piece, joins, shown
+from bertlens.text.tokens import Token, Word
 
 _INCOMPLETE = "\N{REPLACEMENT CHARACTER}"
 

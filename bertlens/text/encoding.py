@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bertlens.errors import EmptyTextError, TextTooLongError
-from bertlens.reading import Pieces, Text, joined, read
-from bertlens.tokens import Token, Word
+from bertlens.text.alignment import Pieces, Text, joined, read
+from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from bertlens import capture
-from bertlens.batch import padded
-from bertlens.encoding import Encoding, encode, started
 from bertlens.errors import VocabularyError
+from bertlens.text.batch import padded
+from bertlens.text.encoding import Encoding, encode, started
 
 
 class Inputs:
