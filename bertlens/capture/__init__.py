@@ -1,8 +1,9 @@
 """Attention out of a transformers model; only this package knows transformers' internals."""
 
-from bertlens.capture.bodies import answers, unwrapped
-from bertlens.capture.borrowing import borrowed, model_lock
-from bertlens.capture.facts import (
+from bertlens.capture.attention_function import Call
+from bertlens.capture.capture import Layer, Stored, StoredLayer, reach, store, stream
+from bertlens.capture.loading import loaded, randomised
+from bertlens.capture.model_info import (
     config_of,
     decoder_start,
     device_of,
@@ -13,14 +14,13 @@ from bertlens.capture.facts import (
     translates,
     vocabulary_size,
 )
-from bertlens.capture.interface import Call
-from bertlens.capture.layers import Layer, Stored, StoredLayer, reach, store, stream
-from bertlens.capture.loading import loaded, randomised
 from bertlens.capture.part import part
+from bertlens.capture.plan import TIERS, Reach
 from bertlens.capture.projection import Projected
-from bertlens.capture.reach import TIERS, Reach
+from bertlens.capture.raw_scores import Scores, scores_before_softmax
 from bertlens.capture.replay import Replay
-from bertlens.capture.softmax import Scores, scores_before_softmax
+from bertlens.capture.state import borrowed, model_lock
+from bertlens.capture.submodel import answers, unwrapped
 from bertlens.capture.writing import written
 
 __all__ = [

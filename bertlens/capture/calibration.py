@@ -15,14 +15,14 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import has_two_ways, is_short, settle, sorts_by_windows, unwrapped
-from bertlens.capture.borrowing import borrowed, random_state_kept, seed
-from bertlens.capture.forms import form_of
-from bertlens.capture.interface import Call
-from bertlens.capture.reach import Place, Reach
-from bertlens.capture.running import run
-from bertlens.capture.taps import by_taps, tapped_layers
-from bertlens.capture.truth import Truth, same, truth_of
+from bertlens.capture.attention_function import Call
+from bertlens.capture.forward import run
+from bertlens.capture.layouts import form_of
+from bertlens.capture.matching import by_taps, tapped_layers
+from bertlens.capture.plan import Place, Reach
+from bertlens.capture.reference import Truth, same, truth_of
+from bertlens.capture.state import borrowed, random_state_kept, seed
+from bertlens.capture.submodel import has_two_ways, is_short, settle, sorts_by_windows, unwrapped
 from bertlens.errors import NoAttentionError
 
 _found: weakref.WeakKeyDictionary[nn.Module, dict[Any, Reach]] = weakref.WeakKeyDictionary()

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-from bertlens.capture.bodies import base_of, body_of, unwrapped
-from bertlens.capture.borrowing import borrowed
+from bertlens.capture.attention_function import Call, fast_output, tapped
 from bertlens.capture.calibration import reach_of
-from bertlens.capture.interface import Call, fast_output, tapped
+from bertlens.capture.state import borrowed
+from bertlens.capture.submodel import base_of, body_of, unwrapped
 from bertlens.errors import NoAttentionError
 
 Loss = Callable[[Any, dict[str, Tensor]], Tensor]

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from bertlens.capture.reach import Place
+from bertlens.capture.plan import Place
 
 Take = Callable[[str, Tensor], None]
 """Takes a kind and the weights that a module of this kind returned."""

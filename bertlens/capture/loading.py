@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from bertlens.capture.bodies import unwrapped
+from bertlens.capture.submodel import unwrapped
 
 HEADS = {
     "SequenceClassification": "AutoModelForSequenceClassification",

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from bertlens.capture.interface import Call
+from bertlens.capture.attention_function import Call
 
 
 def part(call: Call, rows: Sequence[int] | None, columns: Sequence[int] | None = None) -> Call:

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bertlens.capture.interface import Call
-from bertlens.capture.softmax import per_head
+from bertlens.capture.attention_function import Call
+from bertlens.capture.raw_scores import per_head
 from bertlens.errors import OutOfReachError
 
 CLOSE = 1e-5

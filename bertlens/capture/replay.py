@@ -8,14 +8,14 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import body_of, unwrapped
-from bertlens.capture.borrowing import borrowed, random_state_kept
+from bertlens.capture.attention_function import Call, fast_output
 from bertlens.capture.calibration import reach_of
-from bertlens.capture.interface import Call, fast_output
-from bertlens.capture.layers import Stored, store
+from bertlens.capture.capture import Stored, store
+from bertlens.capture.forward import run
+from bertlens.capture.plan import TIERS
 from bertlens.capture.projection import Follower, Projected
-from bertlens.capture.reach import TIERS
-from bertlens.capture.running import run
+from bertlens.capture.state import borrowed, random_state_kept
+from bertlens.capture.submodel import body_of, unwrapped
 from bertlens.errors import OutOfReachError
 
 

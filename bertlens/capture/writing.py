@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import nn
 
-from bertlens.capture.bodies import unwrapped
-from bertlens.capture.borrowing import borrowed
+from bertlens.capture.state import borrowed
+from bertlens.capture.submodel import unwrapped
 
 
 def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list[int]:

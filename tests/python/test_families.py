@@ -166,7 +166,7 @@ def test_what_is_made_of_other_numbers_is_said(family: str, words: str) -> None:
 
 
 def test_a_band_too_long_for_a_matrix_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertlens.capture.forms.MOST_DENSE", 10)
+    monkeypatch.setattr("bertlens.capture.layouts.MOST_DENSE", 10)
     animal = zoo.animal("longformer")
     with pytest.raises(bl.BertlensError, match=r"dense matrix of 12 tokens .* at most 10"):
         capture.store(animal.model, animal.inputs)

@@ -12,7 +12,7 @@ from transformers import LlamaConfig, LlamaModel, T5Config, T5EncoderModel, ViTC
 
 import bertlens as bl
 from bertlens import capture
-from bertlens.capture.borrowing import attention_configs
+from bertlens.capture.state import attention_configs
 from tests.python.model_state import differences, state
 from tests.python.packed import own_calls, tower, two_pictures
 from tests.python.tiny import byte_bpe, eager_weights, tiny, tokenizer_for

@@ -220,7 +220,7 @@ def test_patches_picked_by_chance_are_the_same_in_every_capture() -> None:
 def test_a_file_with_two_eager_functions_gives_each_module_its_own() -> None:
     from transformers.models.tipsv2 import modeling_tipsv2 as file
 
-    from bertlens.capture.interface import eager_function
+    from bertlens.capture.attention_function import eager_function
 
     text = file.Tipsv2TextAttention.__new__(file.Tipsv2TextAttention)
     vision = file.Tipsv2VisionAttention.__new__(file.Tipsv2VisionAttention)

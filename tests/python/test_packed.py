@@ -142,7 +142,7 @@ def test_patches_sorted_by_windows_are_said_to_be() -> None:
 
 
 def test_a_row_of_too_many_patches_for_a_matrix_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertlens.capture.forms.MOST_DENSE", 20)
+    monkeypatch.setattr("bertlens.capture.layouts.MOST_DENSE", 20)
     with pytest.raises(bl.BertlensError, match=r"matrix of 24 tokens .* at most 20"):
         capture.store(tower("qwen2_vl"), two_pictures())
 
@@ -250,6 +250,6 @@ def test_a_forward_inherited_from_another_file_takes_that_files_eager_function()
     model = BertModel(BertConfig(**sizes, num_hidden_layers=1)).eval()
     module = model.encoder.layer[0].attention.self
     module.__class__ = Attention
-    from bertlens.capture.interface import eager_function
+    from bertlens.capture.attention_function import eager_function
 
     assert eager_function(module) is modeling_bert.eager_attention_forward

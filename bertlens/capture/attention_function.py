@@ -22,7 +22,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from bertlens.capture.borrowing import attention_configs
+from bertlens.capture.state import attention_configs
 
 Attend = Callable[..., tuple[Tensor, Tensor | None]]
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from bertlens.capture.interface import Call
+from bertlens.capture.attention_function import Call
 from bertlens.errors import OutOfReachError
 
 _SOFTMAXES = {torch.nn.functional.softmax, torch.softmax, Tensor.softmax}

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import call_body
-from bertlens.capture.borrowing import seed
+from bertlens.capture.forward import use_eager
 from bertlens.capture.hooks import tensors_in, watched
 from bertlens.capture.outputs import attention_fields, kind_of_field
-from bertlens.capture.reach import Listed, Place
-from bertlens.capture.running import use_eager
+from bertlens.capture.plan import Listed, Place
+from bertlens.capture.state import seed
+from bertlens.capture.submodel import call_body
 
 
 @dataclass

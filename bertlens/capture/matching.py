@@ -9,12 +9,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import call_body
-from bertlens.capture.borrowing import seed
-from bertlens.capture.forwards import Forwards
-from bertlens.capture.interface import Call, tapped
-from bertlens.capture.reach import Reach
-from bertlens.capture.truth import Truth, agree, same
+from bertlens.capture.attention_function import Call, tapped
+from bertlens.capture.packed import Forwards
+from bertlens.capture.plan import Reach
+from bertlens.capture.reference import Truth, agree, same
+from bertlens.capture.state import seed
+from bertlens.capture.submodel import call_body
 
 
 @dataclass

@@ -9,14 +9,14 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import call_body, settle
-from bertlens.capture.borrowing import attention_configs
-from bertlens.capture.forms import FORMS, Sizes
-from bertlens.capture.forwards import Forwards, refused
+from bertlens.capture.attention_function import Call, fast_output, tapped
 from bertlens.capture.hooks import taken
-from bertlens.capture.interface import Call, fast_output, tapped
+from bertlens.capture.layouts import FORMS, Sizes
 from bertlens.capture.outputs import attention_fields
-from bertlens.capture.reach import Reach
+from bertlens.capture.packed import Forwards, refused
+from bertlens.capture.plan import Reach
+from bertlens.capture.state import attention_configs
+from bertlens.capture.submodel import call_body, settle
 
 
 class Receiver(Protocol):

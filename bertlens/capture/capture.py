@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import answers, body_of, unwrapped
-from bertlens.capture.borrowing import borrowed, random_state_kept
+from bertlens.capture.attention_function import Call, fast_output
 from bertlens.capture.calibration import forget, reach_of
-from bertlens.capture.forms import FORMS
-from bertlens.capture.interface import Call, fast_output
-from bertlens.capture.reach import Reach
-from bertlens.capture.running import Receiver, run
+from bertlens.capture.forward import Receiver, run
+from bertlens.capture.layouts import FORMS
+from bertlens.capture.plan import Reach
+from bertlens.capture.state import borrowed, random_state_kept
+from bertlens.capture.submodel import answers, body_of, unwrapped
 from bertlens.errors import BertlensError, NoAttentionError
 
 Visit = Callable[[int, Tensor], None]

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bertlens.capture.forms import check_dense
-from bertlens.capture.interface import Call
+from bertlens.capture.attention_function import Call
+from bertlens.capture.layouts import check_dense
 from bertlens.errors import NoAttentionError
 
 Layer = Callable[[str, Call], Tensor]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bertlens.capture.bodies import base_of, is_encoder_decoder, unwrapped
+from bertlens.capture.submodel import base_of, is_encoder_decoder, unwrapped
 
 
 def config_of(model: nn.Module) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from bertlens.capture.bodies import base_of
+from bertlens.capture.submodel import base_of
 
 _locks: weakref.WeakKeyDictionary[nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
 _locks_guard = threading.Lock()
