@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from bertlens.attention import Attention
     from bertlens.errors import BertlensError
     from bertlens.lens import Lens
-    from bertlens.scores import HeadScores
+    from bertlens.scores.head_scores import HeadScores
     from bertlens.text.encoding import Token, Word
     from bertlens.views import head_view, model_view
 
@@ -30,7 +30,7 @@ __all__ = [
 _HOMES = {
     "Attention": "bertlens.attention",
     "BertlensError": "bertlens.errors",
-    "HeadScores": "bertlens.scores",
+    "HeadScores": "bertlens.scores.head_scores",
     "Lens": "bertlens.lens",
     "Token": "bertlens.text.encoding",
     "Word": "bertlens.text.encoding",

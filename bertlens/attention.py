@@ -235,7 +235,7 @@ class Attention(Inside):
 
     @cached_property
     def scores(self) -> TextScores:
-        """Scores of every head on this text, by name: see bertlens.surface."""
+        """Scores of every head on this text, by name: see bertlens.scores.catalogue."""
         from bertlens.text_scores import TextScores
 
         return TextScores(self)

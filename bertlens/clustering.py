@@ -175,7 +175,7 @@ class HeadMap:
             MissingExtraError: matplotlib is not installed.
             ValueError: `by` is neither.
         """
-        from bertlens.figures import head_map
+        from bertlens.scores.figures import head_map
 
         return head_map(self, ax, by=by, **style)
 

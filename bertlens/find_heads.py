@@ -14,9 +14,9 @@ from torch import Tensor
 from bertlens import corpus
 from bertlens.attention import as_tokens
 from bertlens.scan import read
-from bertlens.scores import HeadScores
-from bertlens.surface import SHARE
-from bertlens.tally import is_causal
+from bertlens.scores.catalogue import SHARE
+from bertlens.scores.head_scores import HeadScores
+from bertlens.scores.statistics import is_causal
 from bertlens.text.encoding import Encoding, Token
 
 if TYPE_CHECKING:

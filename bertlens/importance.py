@@ -16,8 +16,8 @@ from torch.nn import functional
 from bertlens.capture.gradients import Loss, gradients, has_masked_lm_head, masked_lm_class
 from bertlens.corpus import Coverage, encoded
 from bertlens.errors import NoLossError
-from bertlens.scores import HeadScores, Notable, ScoreTable
-from bertlens.tally import Tally
+from bertlens.scores.head_scores import HeadScores, Notable, ScoreTable
+from bertlens.scores.statistics import Tally
 from bertlens.text.encoding import Encoding
 from bertlens.text.token_types import Flags, Kinds, kinds_of
 
@@ -73,7 +73,7 @@ class Importance(ScoreTable):
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        from bertlens.figures import layer_means
+        from bertlens.scores.figures import layer_means
 
         return layer_means([self[f"gradient_{kind}"] for kind in KINDS if len(self)], ax, **style)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bertlens.attention import Attention
     from bertlens.find_heads import Pointed
     from bertlens.query_key import ScoreParts
-    from bertlens.scores import HeadScores
+    from bertlens.scores.head_scores import HeadScores
 
 Floats = NDArray[np.float32]
 

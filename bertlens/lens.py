@@ -16,7 +16,7 @@ from bertlens.windows import Windows
 if TYPE_CHECKING:
     from bertlens.find_heads import Pattern
     from bertlens.scan import Scan
-    from bertlens.scores import HeadScores
+    from bertlens.scores.head_scores import HeadScores
     from bertlens.widgets.explorer import Explorer
 
 
@@ -239,7 +239,7 @@ class Lens(Inputs):
                 (lists of strings), such as a column of a Hugging Face dataset; or the path of a
                 text file with one text a line (.gz too).
             scores: names of scores, such as "entropy", "offset:-3", "to:the"; see
-                `bertlens.surface`. All that have a fixed name by default.
+                `bertlens.scores.catalogue`. All that have a fixed name by default.
             tokens: further scores by name, each with the token or set of tokens that it is about,
                 such as {"articles": {"a", "an", "the"}}.
             segments: pack paragraphs into segments `[CLS] A [SEP] B [SEP]` of so many tokens, as

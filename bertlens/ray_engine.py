@@ -20,7 +20,7 @@ import numpy as np
 from bertlens.corpus import Coverage, window_size
 from bertlens.errors import BertlensError, require
 from bertlens.scan import Counted, CountOptions, count, sources
-from bertlens.tally import Tally
+from bertlens.scores.statistics import Tally
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

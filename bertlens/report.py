@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertlens.errors import require
-from bertlens.scores import HeadScores
-from bertlens.surface import BEHAVIOUR, PATTERNS
+from bertlens.scores.catalogue import BEHAVIOUR, PATTERNS
+from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -160,7 +160,7 @@ figcaption {{ color: #555; font-size: .85rem; }}
 
 def _figures(scan: Scan) -> dict[str, str]:
     """Name -> SVG of every score by layer, and of the map of heads."""
-    from bertlens.figures import by_layer, head_map
+    from bertlens.scores.figures import by_layer, head_map
 
     drawn = {}
     for name, score in scan.items():

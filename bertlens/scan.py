@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from bertlens import corpus
 from bertlens.clustering import DistanceCounter, HeadDistances, HeadMap
 from bertlens.corpus import Batch, Coverage
-from bertlens.scores import ScoreTable
+from bertlens.scores.catalogue import BEHAVIOUR, Pattern, chosen
+from bertlens.scores.head_scores import ScoreTable
+from bertlens.scores.statistics import Counter, Tally
 from bertlens.segments import packed
-from bertlens.surface import BEHAVIOUR, Pattern, chosen
-from bertlens.tally import Counter, Tally
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from bertlens import surface
-from bertlens.scores import HeadScores, ScoreTable
-from bertlens.surface import PATTERNS, Pattern
-from bertlens.tally import Counter
+from bertlens.scores import catalogue
+from bertlens.scores.catalogue import PATTERNS, Pattern
+from bertlens.scores.head_scores import HeadScores, ScoreTable
+from bertlens.scores.statistics import Counter
 from bertlens.text.token_types import Kinds, kinds_of
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ class TextScores(ScoreTable):
 
     def __getitem__(self, name: str) -> HeadScores:
         if name not in self._scores and ":" in name:
-            self._scores[name] = self._one(surface.pattern(name))
+            self._scores[name] = self._one(catalogue.pattern(name))
         return super().__getitem__(name)
 
     def offset(self, steps: int) -> HeadScores:
         """Attention to the token so many steps ahead; behind, if negative."""
-        return self._one(surface.offset(steps))
+        return self._one(catalogue.offset(steps))
 
     def toward(self, *tokens: str, name: str | None = None) -> HeadScores:
         """Attention to tokens whose piece or label is one of these, such as toward("a", "the").
@@ -43,7 +43,7 @@ class TextScores(ScoreTable):
         Raises:
             ValueError: no token is given.
         """
-        return self._one(surface.toward(name or f"to:{'/'.join(tokens)}", tokens))
+        return self._one(catalogue.toward(name or f"to:{'/'.join(tokens)}", tokens))
 
     def _one(self, pattern: Pattern) -> HeadScores:
         return self._measured([pattern])[pattern.name]

@@ -17,7 +17,7 @@ from bertlens.probes.gold import Gold
 from bertlens.probes.training import Epoch
 from bertlens.probes.uas import Attachment, attachment
 from bertlens.probes.word_maps import END, FIRST_WORD, START, PairMaps, WordMaps, word_maps
-from bertlens.scores import HeadScores
+from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

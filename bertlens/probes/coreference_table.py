@@ -14,7 +14,7 @@ from bertlens.errors import require
 from bertlens.probes.antecedents import BASELINES, Anaphor, Candidates, baseline_right, chance
 from bertlens.probes.intervals import wilson
 from bertlens.probes.page import cell, percent, table_html
-from bertlens.scores import HeadScores
+from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
     import pandas as pd

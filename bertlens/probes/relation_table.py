@@ -15,7 +15,7 @@ from bertlens.probes.guesses import DIRECTIONS, Direction, Guesses
 from bertlens.probes.intervals import mcnemar, wilson
 from bertlens.probes.judged import ALL, JudgedWords
 from bertlens.probes.offsets import OFFSETS, best_offset, checked_offsets
-from bertlens.scores import HeadScores
+from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bertlens.attention import Attention
 from bertlens.clustering import HeadMap, distances
-from bertlens.patterns import BEHAVIOURS
+from bertlens.scores.patterns import BEHAVIOURS
 from bertlens.widgets.traits import SelectionError
 from bertlens.widgets.wire import Reply, Request, RequestError, answers
 

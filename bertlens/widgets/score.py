@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.attention import Attention
-from bertlens.scores import HeadScores
+from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets.traits import SelectionError
 from bertlens.widgets.wire import Reply, Request, answers, weights_of
 

@@ -22,7 +22,7 @@ from traitlets import (
 from bertlens.attention import Attention, checked_index
 from bertlens.clustering import HeadMap
 from bertlens.errors import OutOfReachError
-from bertlens.scores import HeadScores
+from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets.columns import describe
 from bertlens.widgets.head_map import check_map
 from bertlens.widgets.head_map import payload as map_payload

@@ -12,7 +12,7 @@ import anywidget
 from traitlets import Bool, Bunch, List, Unicode
 
 from bertlens.attention import Attention
-from bertlens.scores import HeadScores
+from bertlens.scores.head_scores import HeadScores
 
 # maps, query_key and text are imported for the requests that they answer.
 from bertlens.widgets import bundle, maps, query_key, text, wire  # noqa: F401

@@ -18,8 +18,9 @@ import numpy as np
 import torch
 
 import bertlens as bl
-from bertlens import capture, patterns, surface
+from bertlens import capture
 from bertlens.corpus import Coverage, batches
+from bertlens.scores import catalogue, patterns
 from bertlens.text.token_types import kinds_of
 
 ROUNDS = 3
@@ -125,7 +126,7 @@ def main(n: int) -> None:
     base = cpu(lambda: plain(lens, texts))
     rows = [
         ("plain eager pass", base / n),
-        ("ten scores", cpu(lambda: lens.scan(texts, scores=surface.PAPER, **quiet)) / n),
+        ("ten scores", cpu(lambda: lens.scan(texts, scores=catalogue.PAPER, **quiet)) / n),
         ("all but distances", cpu(lambda: lens.scan(texts, **quiet)) / n),
         ("ten scores, naive", cpu(lambda: naive(lens, texts)) / n),
     ]

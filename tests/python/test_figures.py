@@ -13,8 +13,8 @@ mpl.use("Agg")
 from matplotlib import pyplot
 
 from bertlens.clustering import HeadDistances, HeadMap
-from bertlens.figures import COLOURS, layer_means
-from bertlens.scores import HeadScores
+from bertlens.scores.figures import COLOURS, layer_means
+from bertlens.scores.head_scores import HeadScores
 
 SCORE = HeadScores("entropy", [[1.0, 2.0], [np.nan, 4.0]], unit="nats", baseline=5.0)
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bertlens as bl
-from bertlens import patterns, surface
-from bertlens.measures import Among, Confidence, Distance, Entropy, Measurement, Offset, Share
+from bertlens.scores import catalogue, patterns
+from bertlens.scores.batched import Among, Confidence, Distance, Entropy, Measurement, Offset, Share
 from bertlens.text.token_types import Kinds, kinds_of
 from tests.python.tiny import tiny, tokenizer_for
 
@@ -20,11 +20,11 @@ TEXTS = [
     ("store, store",),
 ]
 PATTERNS = [
-    *surface.PATTERNS.values(),
-    surface.pattern("offset:-3"),
-    surface.pattern("offset:+2"),
-    surface.pattern("to:the"),
-    surface.toward("both", ["cat", "[CLS]"]),
+    *catalogue.PATTERNS.values(),
+    catalogue.pattern("offset:-3"),
+    catalogue.pattern("offset:+2"),
+    catalogue.pattern("to:the"),
+    catalogue.toward("both", ["cat", "[CLS]"]),
 ]
 
 
@@ -34,7 +34,7 @@ def texts() -> list[Kinds]:
     return [kinds_of(lens.encode(*text).tokens, lens.tokenizer) for text in TEXTS]
 
 
-def plain(pattern: surface.Pattern, maps: np.ndarray, kinds: Kinds) -> np.ndarray:
+def plain(pattern: catalogue.Pattern, maps: np.ndarray, kinds: Kinds) -> np.ndarray:
     """The score of one text's maps [head, from, to] by the plain definitions."""
 
     def places(flags: np.ndarray) -> list[int]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bertlens import patterns
+from bertlens.scores import patterns
 
 # Rows attend to columns of [CLS] a . [SEP].
 MAP = np.array(

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tokenizers import processors
 
 import bertlens as bl
-from bertlens import surface
 from bertlens.attention import Attention, Dense
 from bertlens.corpus import Batch, token_mask
-from bertlens.tally import Counter, student
+from bertlens.scores import catalogue
+from bertlens.scores.statistics import Counter, student
 from bertlens.text.encoding import Encoding, Token, Word
 from bertlens.text.token_types import kinds_of
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
@@ -86,7 +86,7 @@ def test_means_and_behaviours_of_the_reference_maps(
 ) -> None:
     tally = None
     for number, text in enumerate(reference_texts):
-        counter = Counter(demo.tokenizer, surface.chosen())
+        counter = Counter(demo.tokenizer, catalogue.chosen())
         kinds = kinds_of(demo.encode(*text).tokens, demo.tokenizer)
         counter.count(kinds, None, minilm[f"attention_{number}"])
         tally = counter.tally if tally is None else tally.merged(counter.tally)
@@ -115,7 +115,7 @@ def test_a_scan_of_the_reference_texts(
 def test_the_six_patterns_are_found_by_score(demo: bl.Lens) -> None:
     attention = demo("I went to the store.", "At the store, I bought fresh strawberries.")
     scores = attention.scores
-    assert set(surface.TOUR) <= set(scores)
+    assert set(catalogue.TOUR) <= set(scores)
     assert scores["previous"].best()[:2] == (0, 2)
     assert scores["next"].best()[:2] == (1, 8)
     weights = attention.weights()
@@ -231,7 +231,7 @@ def test_unknown_names_say_what_there_is(lens: bl.Lens) -> None:
 
 def test_the_behaviour_brings_the_scores_that_decide_it(lens: bl.Lens) -> None:
     scores = scan(lens, SENTENCES, scores=["behaviour"])
-    assert list(scores) == [*surface.NAMED_BY, "behaviour"]
+    assert list(scores) == [*catalogue.NAMED_BY, "behaviour"]
     frame = scores.to_frame()
     assert list(frame.columns) == ["layer", "head", *scores]
     assert set(frame["behaviour"]) <= {"", "broad", "next", "previous", "cls", "sep", "punctuation"}
@@ -303,7 +303,7 @@ def test_order_and_merging_change_no_score(
         batches.append((Batch((), (), encodings, mask), weights / weights.sum(-1, keepdim=True)))
 
     def counted(places: list[int]) -> Any:
-        counter = Counter(lens.tokenizer, surface.chosen())
+        counter = Counter(lens.tokenizer, catalogue.chosen())
         for place in places:
             batch, weights = batches[place]
             for layer in range(2):
@@ -406,7 +406,7 @@ def test_a_thousand_segments_of_novels(demo: bl.Lens, shared: Path) -> None:
         for runs in documents
         if turn < len(runs)
     ]
-    scores = scan(demo, [segment(demo, run) for run in turns[:1000]], scores=surface.PAPER)
+    scores = scan(demo, [segment(demo, run) for run in turns[:1000]], scores=catalogue.PAPER)
     reference = json.loads((shared / "reference" / "surface_gutenberg.json").read_text())
     expected = reference["modes"]["pair"]["per_head"]
     there = {

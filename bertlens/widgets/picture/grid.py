@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.scores import HeadScores
+from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets.maps import thumbnails
 from bertlens.widgets.picture.colour import HUES, css, oklch, ramp
 from bertlens.widgets.picture.drawing import ACCENT, MUTED, Drawing, text, words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertlens.figures import COLOURS, TITLES
+from bertlens.scores.figures import COLOURS, TITLES
 from bertlens.widgets.head_map import unit_square
 from bertlens.widgets.picture.drawing import ACCENT, MUTED, Drawing, text, words
 from bertlens.widgets.picture.scene import Scene

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bertlens.attention import Attention, Weights
 from bertlens.clustering import HeadMap
-from bertlens.scores import HeadScores
+from bertlens.scores.head_scores import HeadScores
 from bertlens.text.encoding import Token
 from bertlens.widgets.maps import renormalised, specials
 from bertlens.widgets.selection import Selection

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.errors import require
-from bertlens.patterns import BEHAVIOURS
+from bertlens.scores.patterns import BEHAVIOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bertlens.clustering import HeadMap
-    from bertlens.scores import HeadScores
+    from bertlens.scores.head_scores import HeadScores
 
 # Okabe & Ito's colours, told apart by colour-blind readers; grey where nothing stands out.
 COLOURS = dict(

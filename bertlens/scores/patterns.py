@@ -1,7 +1,7 @@
 """Surface patterns of attention as pure functions of a map (paper sections 3 and 6).
 
 Each takes weights [..., from, to] and reduces the last two axes, so that one head, the heads of a
-layer and all layers work alike. `bertlens.measures` computes the same numbers over batches.
+layer and all layers work alike. `bertlens.scores.batched` computes the same numbers over batches.
 """
 
 from __future__ import annotations

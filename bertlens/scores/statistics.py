@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens import patterns
-from bertlens.measures import Measurement
-from bertlens.scores import HeadScores, Notable
-from bertlens.surface import BEHAVIOUR, NAMED_BY, Pattern
+from bertlens.scores import patterns
+from bertlens.scores.batched import Measurement
+from bertlens.scores.catalogue import BEHAVIOUR, NAMED_BY, Pattern
+from bertlens.scores.head_scores import HeadScores, Notable
 from bertlens.text.token_types import Kinds, kinds_of
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ class HeadScores:
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        from bertlens.figures import by_layer
+        from bertlens.scores.figures import by_layer
 
         return by_layer(self, ax, **style)
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from bertlens.measures import Among, Confidence, Distance, Entropy, Measure, Offset, Share
-from bertlens.scores import Notable
+from bertlens.scores.batched import Among, Confidence, Distance, Entropy, Measure, Offset, Share
+from bertlens.scores.head_scores import Notable
 
 SHARE = "share of attention"
 
@@ -105,7 +105,7 @@ TOUR = ("next", "previous", "identical", "identical_other", "word_mates", "delim
 """The six patterns of Vig's "Deconstructing BERT", each as a score."""
 
 BEHAVIOUR = "behaviour"
-"""The score that is a label: see `bertlens.patterns.behaviours`."""
+"""The score that is a label: see `bertlens.scores.patterns.behaviours`."""
 
 NAMED_BY = ("entropy", "next", "previous", "cls", "sep", "punctuation")
 """The scores that decide a head's behaviour."""
