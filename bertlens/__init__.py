@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention
+    from bertlens.attention.maps import Attention
     from bertlens.errors import BertlensError
     from bertlens.lens import Lens
     from bertlens.scores.head_scores import HeadScores
@@ -28,7 +28,7 @@ __all__ = [
 
 # Names load on first use, so that `import bertlens` does not import torch.
 _HOMES = {
-    "Attention": "bertlens.attention",
+    "Attention": "bertlens.attention.maps",
     "BertlensError": "bertlens.errors",
     "HeadScores": "bertlens.scores.head_scores",
     "Lens": "bertlens.lens",

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bertlens import capture
-from bertlens.attention import Attention, joined_kinds
-from bertlens.captured import Capture, Captured
-from bertlens.prediction import predict
+from bertlens.attention.captured import Capture, Captured
+from bertlens.attention.maps import Attention, joined_kinds
+from bertlens.attention.prediction import predict
 from bertlens.text.encoding import Encoding, Token, Word
 
 if TYPE_CHECKING:

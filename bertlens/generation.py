@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertlens import capture
 from bertlens.attend import attend
-from bertlens.attention import Attention
+from bertlens.attention.maps import Attention
 from bertlens.text.encoding import Encoding
 from bertlens.text.generated import continued, open_ended
 from bertlens.text.tokens import Token, Word

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from bertlens import capture
 from bertlens.attend import attend, attend_inputs
-from bertlens.attention import Attention
+from bertlens.attention.maps import Attention
 from bertlens.errors import require
 from bertlens.text.text_model import Inputs, shown_name
 from bertlens.windows import Windows
 
 if TYPE_CHECKING:
-    from bertlens.find_heads import Pattern
+    from bertlens.attention.find_heads import Pattern
     from bertlens.scan import Scan
     from bertlens.scores.head_scores import HeadScores
     from bertlens.widgets.explorer import Explorer
@@ -296,7 +296,7 @@ class Lens(Inputs):
         Args:
             pattern: a function of two different tokens that says whether the first one's attention
                 to the second is wanted; or an object whose `pairs(tokens)` gives bool [n, n]. Some
-                are in `bertlens.find_heads`: same_text, same_word, any_of, next_such.
+                are in `bertlens.attention.find_heads`: same_text, same_word, any_of, next_such.
             texts: as in `scan`.
             level: between tokens, or between words (seen as tokens whose label is the word).
             name: of the score; the function's own by default.
@@ -309,7 +309,7 @@ class Lens(Inputs):
             TypeError: a pattern that is no function, or an item that is no text.
             ValueError: no text could be counted, or no such level.
         """
-        from bertlens.find_heads import over_texts
+        from bertlens.attention.find_heads import over_texts
 
         return over_texts(
             self,

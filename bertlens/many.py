@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from bertlens.attend import attend
-from bertlens.attention import Attention
+from bertlens.attention.maps import Attention
 from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from bertlens.attend import attend
-from bertlens.attention import Attention, Weights
+from bertlens.attention.maps import Attention, Weights
 from bertlens.text.encoding import Encoding, encode, encode_windows
 from bertlens.text.tokens import Token, Word
 

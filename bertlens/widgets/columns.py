@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bertlens.text.encoding import Token, Word
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention
+    from bertlens.attention.maps import Attention
 
 
 def describe(attention: Attention) -> dict[str, Any]:

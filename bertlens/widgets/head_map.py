@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention import Attention
+from bertlens.attention.maps import Attention
 from bertlens.clustering import HeadMap, distances
 from bertlens.scores.patterns import BEHAVIOURS
 from bertlens.widgets.traits import SelectionError

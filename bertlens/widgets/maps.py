@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention import Attention, Weights
+from bertlens.attention.maps import Attention, Weights
 from bertlens.widgets.wire import LIMIT, Reply, Request, RequestError, answers, weights_of
 
 THUMBNAIL = 48

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bertlens.attention import Attention, Source, Weights
-from bertlens.derived import derived
+from bertlens.attention.derived import derived
+from bertlens.attention.maps import Attention, Source, Weights
 
 SCALE = (
     "Value norms are drawn as shares of the head's largest sum of a row; Python gives them in the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bertlens.attention import Attention
+from bertlens.attention.maps import Attention
 from bertlens.widgets.traits import SelectionError
 from bertlens.widgets.wire import Reply, Request, RequestError, answers, model_of
 

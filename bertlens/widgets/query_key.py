@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from bertlens.attention import Attention
-from bertlens.captured import Captured
-from bertlens.derived import at_token_level
-from bertlens.query_key import ScoreParts, score_parts
+from bertlens.attention.captured import Captured
+from bertlens.attention.derived import at_token_level
+from bertlens.attention.maps import Attention
+from bertlens.attention.query_key import ScoreParts, score_parts
 from bertlens.widgets.score import payload
 from bertlens.widgets.wire import Reply, Request, answers, model_of, weights_of
 

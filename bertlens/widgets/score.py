@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention import Attention
+from bertlens.attention.maps import Attention
 from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets.traits import SelectionError
 from bertlens.widgets.wire import Reply, Request, answers, weights_of

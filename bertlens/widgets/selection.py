@@ -19,7 +19,7 @@ from traitlets import (
     validate,
 )
 
-from bertlens.attention import Attention, checked_index
+from bertlens.attention.maps import Attention, checked_index
 from bertlens.clustering import HeadMap
 from bertlens.errors import OutOfReachError
 from bertlens.scores.head_scores import HeadScores

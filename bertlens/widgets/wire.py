@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention import Attention
+from bertlens.attention.maps import Attention
 from bertlens.errors import BertlensError
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from transformers import (
 
 import bertlens as bl
 from bertlens import capture
-from bertlens.captured import Capture, Captured
+from bertlens.attention.captured import Capture, Captured
 from tests.python.tiny import tiny, tokenizer_for
 
 TEXT = "At the store, I bought fresh strawberries."

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bertlens as bl
-from bertlens.captured import KEPT, Captured
+from bertlens.attention.captured import KEPT, Captured
 from tests.python.tiny import tiny, tokenizer_for
 
 

@@ -11,7 +11,7 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 import bertlens as bl
-from bertlens.attention import Attention, Dense
+from bertlens.attention.maps import Attention, Dense
 from bertlens.clustering import HeadDistances, distances, divergences
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 

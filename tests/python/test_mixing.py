@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bertlens as bl
-from bertlens import flow, mixing
+from bertlens.attention import flow, rollout
 from tests.python.opened import attention_of
 
 # Layer 0 looks across, layer 1 of token 0 at itself and of token 1 at both, layer 2 at token 1.
@@ -24,15 +24,15 @@ def random_weights(shape: tuple[int, ...], *, causal: bool = False) -> NDArray[n
 
 def test_a_step_halves_the_mean_over_heads_and_adds_half_the_residual_stream() -> None:
     heads = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.float32)
-    assert mixing.residual(heads).tolist() == [[0.75, 0.25], [0.25, 0.75]]
+    assert rollout.residual(heads).tolist() == [[0.75, 0.25], [0.25, 0.75]]
 
 
 def test_rollout_of_two_tokens_worked_by_hand() -> None:
     # A = (.5 .5 / .5 .5), (1 0 / .25 .75), (.5 .5 / 0 1); every product with the first is even.
-    found = mixing.rollout(TWO_TOKENS[[1, 2]])
+    found = rollout.rollout(TWO_TOKENS[[1, 2]])
     assert found[0].tolist() == [[1, 0], [0.25, 0.75]]
     assert found[1].tolist() == [[0.625, 0.375], [0.25, 0.75]]
-    assert mixing.rollout(TWO_TOKENS)[2].tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert rollout.rollout(TWO_TOKENS)[2].tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
 def test_rollouts_rows_sum_to_one(demo: bl.Lens) -> None:
@@ -69,7 +69,7 @@ def test_flow_is_networkx_maximum_flow(causal: bool) -> None:
 def test_bounds_hold_what_networks_give() -> None:
     weights = random_weights((4, 2, 7, 7))
     flows = flow.flow(weights)
-    steps = [mixing.residual(heads) for heads in weights]
+    steps = [rollout.residual(heads) for heads in weights]
     for layer in (1, 2, 3):
         least, most = flow.bounds(steps[layer], flows[layer - 1], steps[0].sum(0))
         assert (least <= flows[layer] + 1e-6).all()

@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 
 import bertlens as bl
+from bertlens.attention.query_key import score_parts
 from bertlens.errors import OutOfReachError
-from bertlens.query_key import score_parts
 from tests.python.opened import EIGHT, TEXT, attention_of, lens_for
 
 Floats = NDArray[np.float32]
@@ -157,7 +157,7 @@ def test_a_family_that_hides_queries_and_keys_says_so() -> None:
 
 
 def test_given_weights_have_no_queries() -> None:
-    from bertlens.attention import Dense
+    from bertlens.attention.maps import Dense
 
     attention = attention_of("bert")
     given = bl.Attention(Dense(np.ones((1, 1, 2, 2), np.float32)), attention.tokens[:2], [])

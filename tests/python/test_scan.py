@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import processors
 
 import bertlens as bl
-from bertlens.attention import Attention, Dense
+from bertlens.attention.maps import Attention, Dense
 from bertlens.corpus import Batch, token_mask
 from bertlens.scores import catalogue
 from bertlens.scores.statistics import Counter, student

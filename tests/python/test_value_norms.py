@@ -9,11 +9,11 @@ from torch import nn
 from transformers import T5Config, T5Model
 
 import bertlens as bl
+from bertlens.attention.query_key import score_parts
+from bertlens.attention.value_norms import block_output, transformed_values, value_norms
 from bertlens.capture import Call
 from bertlens.capture.projection import Follower
 from bertlens.errors import OutOfReachError
-from bertlens.query_key import score_parts
-from bertlens.value_norms import block_output, transformed_values, value_norms
 from tests.python.opened import EIGHT, TEXT, attention_of, lens_for
 from tests.python.tiny import tokenizer_for
 

@@ -10,7 +10,7 @@ import pytest
 from ipywidgets.widgets import widget
 
 import bertlens as bl
-from bertlens.captured import KEPT
+from bertlens.attention.captured import KEPT
 from bertlens.widgets import bundle
 from tests.python.page import Page, countable
 

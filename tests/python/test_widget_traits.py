@@ -9,7 +9,7 @@ import pytest
 from traitlets import TraitError
 
 import bertlens as bl
-from bertlens.attention import Dense, joined_kinds
+from bertlens.attention.maps import Dense, joined_kinds
 from bertlens.errors import BertlensError, EmptyTextError, TextTooLongError
 from bertlens.widgets.explorer import Explorer
 from tests.python.page import Page, countable

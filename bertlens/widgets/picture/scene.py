@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention import Attention, Weights
+from bertlens.attention.maps import Attention, Weights
 from bertlens.clustering import HeadMap
 from bertlens.scores.head_scores import HeadScores
 from bertlens.text.encoding import Token

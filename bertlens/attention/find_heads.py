@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertlens import corpus
-from bertlens.attention import as_tokens
+from bertlens.attention.maps import as_tokens
 from bertlens.scan import read
 from bertlens.scores.catalogue import SHARE
 from bertlens.scores.head_scores import HeadScores
@@ -20,7 +20,7 @@ from bertlens.scores.statistics import is_causal
 from bertlens.text.encoding import Encoding, Token
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention
+    from bertlens.attention.maps import Attention
     from bertlens.corpus import Batch
     from bertlens.lens import Lens
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertlens.attention import Attention
-    from bertlens.find_heads import Pointed
-    from bertlens.query_key import ScoreParts
+    from bertlens.attention.find_heads import Pointed
+    from bertlens.attention.maps import Attention
+    from bertlens.attention.query_key import ScoreParts
     from bertlens.scores.head_scores import HeadScores
 
 Floats = NDArray[np.float32]
@@ -31,7 +31,7 @@ class Inside:
             IndexError, TypeError: no such layer or head.
             OutOfReachError: the family keeps queries to itself, or there is no model behind this.
         """
-        from bertlens.query_key import queries
+        from bertlens.attention.query_key import queries
 
         return queries(self._attention, layer, head)
 
@@ -44,7 +44,7 @@ class Inside:
         Raises:
             as `queries`.
         """
-        from bertlens.query_key import keys
+        from bertlens.attention.query_key import keys
 
         return keys(self._attention, layer, head)
 
@@ -60,7 +60,7 @@ class Inside:
         Raises:
             as `queries`.
         """
-        from bertlens.query_key import scores
+        from bertlens.attention.query_key import scores
 
         return scores(self._attention, layer, head)
 
@@ -70,7 +70,7 @@ class Inside:
         Raises:
             as `queries`.
         """
-        from bertlens.query_key import score_parts
+        from bertlens.attention.query_key import score_parts
 
         return score_parts(self._attention, layer, head)
 
@@ -88,7 +88,7 @@ class Inside:
             OutOfReachError: the family keeps values to itself, or does not hand the attention
                 output straight to a projection; or there is no model behind this.
         """
-        from bertlens.value_norms import value_norms_of
+        from bertlens.attention.value_norms import value_norms_of
 
         return value_norms_of(self._attention)
 
@@ -102,7 +102,7 @@ class Inside:
         Raises:
             ValueError: rows and columns are different tokens, or these are no weights of a model.
         """
-        from bertlens.mixing import rolled_out
+        from bertlens.attention.rollout import rolled_out
 
         return rolled_out(self._attention)
 
@@ -120,7 +120,7 @@ class Inside:
             ValueError: too many tokens; else as `rollout`.
             MissingExtraError: scipy is not installed.
         """
-        from bertlens.flow import MOST_TOKENS, flow_of
+        from bertlens.attention.flow import MOST_TOKENS, flow_of
 
         return flow_of(self._attention, MOST_TOKENS if most_tokens is None else most_tokens)
 
@@ -130,7 +130,7 @@ class Inside:
         Raises:
             ValueError: `over` is something else.
         """
-        from bertlens.mixing import mean_of
+        from bertlens.attention.rollout import mean_of
 
         return mean_of(self._attention, over)
 
@@ -148,7 +148,7 @@ class Inside:
         Raises:
             IndexError, ValueError, TypeError: a token that is not there.
         """
-        from bertlens.find_heads import between
+        from bertlens.attention.find_heads import between
 
         return between(self._attention, from_token, to_token)
 
@@ -166,7 +166,7 @@ class Inside:
             ValueError: `top` is below 1.
             MissingExtraError: pandas is not installed.
         """
-        from bertlens.table import to_frame
+        from bertlens.attention.table import to_frame
 
         return to_frame(self._attention, layer, head, top)
 

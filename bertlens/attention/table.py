@@ -11,7 +11,7 @@ from bertlens.errors import require
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertlens.attention import Attention
+    from bertlens.attention.maps import Attention
 
 
 def to_frame(attention: Attention, layer: int, head: int, top: int | None = None) -> pd.DataFrame:

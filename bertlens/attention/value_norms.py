@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention import checked_index
+from bertlens.attention.derived import at_token_level, derived
+from bertlens.attention.maps import checked_index
+from bertlens.attention.query_key import captured
 from bertlens.capture import Projected
-from bertlens.derived import at_token_level, derived
-from bertlens.query_key import captured
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention, Source
+    from bertlens.attention.maps import Attention, Source
 
 Floats = NDArray[np.float32]
 

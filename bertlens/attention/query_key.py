@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens.attention import checked_index
+from bertlens.attention.captured import Captured, Own
+from bertlens.attention.derived import at_token_level
+from bertlens.attention.maps import checked_index
 from bertlens.capture import Call, part, scores_before_softmax
-from bertlens.captured import Captured, Own
-from bertlens.derived import at_token_level
 from bertlens.errors import OutOfReachError
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention
+    from bertlens.attention.maps import Attention
 
 Floats = NDArray[np.float32]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bertlens.inside import Inside
-from bertlens.source import Dense, Pooled, Source, Weights
+from bertlens.attention.attention import Inside
+from bertlens.attention.sources import Dense, Pooled, Source, Weights
 from bertlens.text.encoding import Token, Word
 
 if TYPE_CHECKING:
+    from bertlens.attention.prediction import Prediction
+    from bertlens.attention.text_scores import TextScores
     from bertlens.lens import Lens
-    from bertlens.prediction import Prediction
-    from bertlens.text_scores import TextScores
     from bertlens.widgets.explorer import Explorer
 
 __all__ = [
@@ -115,7 +115,7 @@ class Attention(Inside):
         Raises:
             TypeError, ValueError: shapes and tokens do not fit together, or these are no weights.
         """
-        from bertlens.given import from_tensors
+        from bertlens.attention.from_tensors import from_tensors
 
         return from_tensors(
             attentions, tokens, to_tokens, sentence_b_start=sentence_b_start, kind=kind, name=name
@@ -236,7 +236,7 @@ class Attention(Inside):
     @cached_property
     def scores(self) -> TextScores:
         """Scores of every head on this text, by name: see bertlens.scores.catalogue."""
-        from bertlens.text_scores import TextScores
+        from bertlens.attention.text_scores import TextScores
 
         return TextScores(self)
 

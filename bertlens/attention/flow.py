@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.derived import at_token_level, check_weights, dense, derived
+from bertlens.attention.derived import at_token_level, check_weights, dense, derived
+from bertlens.attention.rollout import layers_of, residual
 from bertlens.errors import require
-from bertlens.mixing import layers_of, residual
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention
+    from bertlens.attention.maps import Attention
 
 Floats = NDArray[np.float64]
 

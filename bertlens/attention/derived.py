@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention import Dense
+from bertlens.attention.maps import Dense
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention, Source
+    from bertlens.attention.maps import Attention, Source
 
 
 def derived(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bertlens.attention import Attention, Dense, Weights
+from bertlens.attention.maps import Attention, Dense, Weights
 from bertlens.text.labels import SPACE_MARKS, from_piece
 from bertlens.text.tokens import Token, Word
 

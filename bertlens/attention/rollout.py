@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.derived import at_token_level, check_weights, dense, derived
+from bertlens.attention.derived import at_token_level, check_weights, dense, derived
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention
+    from bertlens.attention.maps import Attention
 
 Over = Literal["heads", "layers", "all"]
 

@@ -12,7 +12,7 @@ from bertlens.scores.statistics import Counter
 from bertlens.text.token_types import Kinds, kinds_of
 
 if TYPE_CHECKING:
-    from bertlens.attention import Attention
+    from bertlens.attention.maps import Attention
 
 
 class TextScores(ScoreTable):

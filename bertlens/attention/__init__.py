@@ -1,0 +1,1 @@
+"""The attention of one text, and what can be computed from it."""
