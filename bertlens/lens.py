@@ -15,7 +15,7 @@ from bertlens.windows import Windows
 
 if TYPE_CHECKING:
     from bertlens.attention.find_heads import Pattern
-    from bertlens.scan import Scan
+    from bertlens.corpus.scan import Scan
     from bertlens.scores.head_scores import HeadScores
     from bertlens.widgets.explorer import Explorer
 
@@ -253,7 +253,7 @@ class Lens(Inputs):
             column: of a Ray dataset, where its texts are.
 
         Returns:
-            scores by name, each with a 95% interval over texts; see `bertlens.scan.Scan`.
+            scores by name, each with a 95% interval over texts; see `bertlens.corpus.scan.Scan`.
 
         Raises:
             ValueError: `texts` is a string that is no path of a file.
@@ -261,7 +261,7 @@ class Lens(Inputs):
             TypeError: an item is no text.
             MissingExtraError: `engine="ray"` without Ray.
         """
-        from bertlens.scan import scan
+        from bertlens.corpus.scan import scan
 
         return scan(
             self,

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens import corpus
 from bertlens.attention.maps import as_tokens
-from bertlens.scan import read
+from bertlens.corpus import stream
+from bertlens.corpus.scan import read
 from bertlens.scores.catalogue import SHARE
 from bertlens.scores.head_scores import HeadScores
 from bertlens.scores.statistics import is_causal
@@ -21,7 +21,7 @@ from bertlens.text.encoding import Encoding, Token
 
 if TYPE_CHECKING:
     from bertlens.attention.maps import Attention
-    from bertlens.corpus import Batch
+    from bertlens.corpus.stream import Batch
     from bertlens.lens import Lens
 
 Flags = NDArray[np.bool_]
@@ -193,7 +193,7 @@ def over_texts(
             f"lambda a, b: a.label == b.label, not {pattern!r}."
         )
     count = _Count(pattern, level)
-    coverage = corpus.sweep(
+    coverage = stream.sweep(
         lens,
         read(texts),
         count.visit,

@@ -48,9 +48,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bertlens import report
+    from bertlens.corpus import report
+    from bertlens.corpus.scan import read
     from bertlens.errors import require
-    from bertlens.scan import read
 
     # Before the scan, not after an hour of it.
     require("matplotlib", "analysis")

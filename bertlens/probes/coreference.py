@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens import corpus
-from bertlens.corpus import Batch, Coverage
+from bertlens.corpus import stream
+from bertlens.corpus.stream import Batch, Coverage
 from bertlens.errors import AnnotationError
 from bertlens.probes.antecedents import (
     CANDIDATES,
@@ -82,7 +82,7 @@ def coreference(
     most = most_tokens(lens, max_tokens, special_tokens(lens))
     coverage = Coverage()
     found = _Selections(candidates, outward=direction == "anaphor->antecedent")
-    swept = corpus.sweep(
+    swept = stream.sweep(
         lens,
         _segments(lens, given, most, coverage, errors),
         found.visit,

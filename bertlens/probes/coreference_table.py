@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.corpus import Coverage
+from bertlens.corpus.stream import Coverage
 from bertlens.errors import require
 from bertlens.probes.antecedents import BASELINES, Anaphor, Candidates, baseline_right, chance
 from bertlens.probes.intervals import wilson

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from torch import Tensor
 
-from bertlens import corpus
-from bertlens.corpus import Batch, Coverage
+from bertlens.corpus import stream
+from bertlens.corpus.stream import Batch, Coverage
 from bertlens.errors import AnnotationError, EmptyTextError, TextTooLongError
 from bertlens.probes.treebank import Errors, Sentence, Treebank, checked_errors
 from bertlens.text.encoding import Encoding, encode
@@ -124,7 +124,7 @@ def sweep_sentences(
         What became of the sentences; a batch's items are EncodedSentence.
     """
     coverage = Coverage()
-    swept = corpus.sweep(
+    swept = stream.sweep(
         lens,
         encode_sentences(lens, treebank, coverage, long=long, errors=errors),
         collector.visit,

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens.corpus import Batch, Coverage
+from bertlens.corpus.stream import Batch, Coverage
 from bertlens.errors import AnnotationError
 from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
 from bertlens.probes.pooling import WordPooling

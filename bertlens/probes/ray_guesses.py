@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.corpus import Coverage, window_size
+from bertlens.corpus.ray import running
+from bertlens.corpus.stream import Coverage, window_size
 from bertlens.errors import BertlensError
 from bertlens.probes.guesses import Guesses, guess, nothing_picked, word_starts
 from bertlens.probes.treebank import Sentence, Treebank
-from bertlens.ray_engine import running
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

@@ -14,7 +14,7 @@ from bertlens.scores.patterns import BEHAVIOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bertlens.clustering import HeadMap
+    from bertlens.corpus.distances import HeadMap
     from bertlens.scores.head_scores import HeadScores
 
 # Okabe & Ito's colours, told apart by colour-blind readers; grey where nothing stands out.

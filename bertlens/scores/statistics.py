@@ -21,7 +21,7 @@ from bertlens.text.token_types import Kinds, kinds_of
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from bertlens.corpus import Batch
+    from bertlens.corpus.stream import Batch
 
 Numbers = NDArray[np.float64]
 

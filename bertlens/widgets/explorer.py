@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bertlens.attention.maps import Attention
-from bertlens.clustering import HeadDistances, HeadMap
+from bertlens.corpus.distances import HeadDistances, HeadMap
 from bertlens.widgets.head_map import map_of
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, free
 from bertlens.widgets.view import View
 
 if TYPE_CHECKING:
+    from bertlens.corpus.scan import Scan
     from bertlens.probes import RelationTable
-    from bertlens.scan import Scan
 
 PANES = ("grid", "head", "token", "query-key")
 """Names of the panes, in the order shown."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.attention.maps import Attention
-from bertlens.clustering import HeadMap, distances
+from bertlens.corpus.distances import HeadMap, distances
 from bertlens.scores.patterns import BEHAVIOURS
 from bertlens.widgets.traits import SelectionError
 from bertlens.widgets.wire import Reply, Request, RequestError, answers

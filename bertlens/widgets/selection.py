@@ -20,7 +20,7 @@ from traitlets import (
 )
 
 from bertlens.attention.maps import Attention, checked_index
-from bertlens.clustering import HeadMap
+from bertlens.corpus.distances import HeadMap
 from bertlens.errors import OutOfReachError
 from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets.columns import describe

@@ -19,7 +19,7 @@ import torch
 
 import bertlens as bl
 from bertlens import capture
-from bertlens.corpus import Coverage, batches
+from bertlens.corpus.stream import Coverage, batches
 from bertlens.scores import catalogue, patterns
 from bertlens.text.token_types import kinds_of
 

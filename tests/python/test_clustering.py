@@ -12,7 +12,7 @@ from scipy.spatial.distance import jensenshannon
 
 import bertlens as bl
 from bertlens.attention.maps import Attention, Dense
-from bertlens.clustering import HeadDistances, distances, divergences
+from bertlens.corpus.distances import HeadDistances, distances, divergences
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 

@@ -12,7 +12,7 @@ mpl.use("Agg")
 
 from matplotlib import pyplot
 
-from bertlens.clustering import HeadDistances, HeadMap
+from bertlens.corpus.distances import HeadDistances, HeadMap
 from bertlens.scores.figures import COLOURS, layer_means
 from bertlens.scores.head_scores import HeadScores
 

@@ -12,8 +12,8 @@ from transformers import BertForMaskedLM, BertLMHeadModel
 
 import bertlens as bl
 from bertlens.capture.gradients import gradients
+from bertlens.corpus.importance import by_gradient, masked
 from bertlens.errors import NoLossError
-from bertlens.importance import by_gradient, masked
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 

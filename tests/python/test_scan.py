@@ -17,7 +17,7 @@ from tokenizers import processors
 
 import bertlens as bl
 from bertlens.attention.maps import Attention, Dense
-from bertlens.corpus import Batch, token_mask
+from bertlens.corpus.stream import Batch, token_mask
 from bertlens.scores import catalogue
 from bertlens.scores.statistics import Counter, student
 from bertlens.text.encoding import Encoding, Token, Word

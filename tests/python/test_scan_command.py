@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import bertlens as bl
-from bertlens import report
 from bertlens.cli import main
+from bertlens.corpus import report
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bertlens as bl
-from bertlens.segments import packed, sentences
+from bertlens.corpus.packing import packed, sentences
 from tests.python.tiny import SENTENCES, byte_bpe, tiny, tokenizer_for, wordpiece
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bertlens as bl
-from bertlens.clustering import HeadDistances, HeadMap, distances
+from bertlens.corpus.distances import HeadDistances, HeadMap, distances
 from bertlens.widgets import wire
 from bertlens.widgets.explorer import Explorer
 from bertlens.widgets.traits import SelectionError

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.attention.maps import Attention, Weights
-from bertlens.clustering import HeadMap
+from bertlens.corpus.distances import HeadMap
 from bertlens.scores.head_scores import HeadScores
 from bertlens.text.encoding import Token
 from bertlens.widgets.maps import renormalised, specials

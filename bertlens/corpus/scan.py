@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertlens import corpus
-from bertlens.clustering import DistanceCounter, HeadDistances, HeadMap
-from bertlens.corpus import Batch, Coverage
+from bertlens.corpus import stream
+from bertlens.corpus.distances import DistanceCounter, HeadDistances, HeadMap
+from bertlens.corpus.packing import packed
+from bertlens.corpus.stream import Batch, Coverage
 from bertlens.scores.catalogue import BEHAVIOUR, Pattern, chosen
 from bertlens.scores.head_scores import ScoreTable
 from bertlens.scores.statistics import Counter, Tally
-from bertlens.segments import packed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -123,7 +123,7 @@ def scan(
     patterns = chosen(scores, tokens)
     options = CountOptions(patterns, distances, truncate, batch_size)
     if engine == "ray":
-        from bertlens.ray_engine import count_by_ray
+        from bertlens.corpus.ray import count_by_ray
 
         counted = count_by_ray(
             lens,
@@ -178,7 +178,7 @@ def count(
             apart.commit(batch)
         counter.commit(batch)
 
-    coverage = corpus.sweep(
+    coverage = stream.sweep(
         lens,
         texts,
         visit,

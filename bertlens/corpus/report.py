@@ -17,7 +17,7 @@ from bertlens.scores.head_scores import HeadScores
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bertlens.scan import Scan
+    from bertlens.corpus.scan import Scan
 
 
 def write(scan: Scan, folder: Path, *, source: str = "") -> list[Path]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bertlens.capture.gradients import Loss, gradients, has_masked_lm_head, masked_lm_class
-from bertlens.corpus import Coverage, encoded
+from bertlens.corpus.stream import Coverage, encoded
 from bertlens.errors import NoLossError
 from bertlens.scores.head_scores import HeadScores, Notable, ScoreTable
 from bertlens.scores.statistics import Tally

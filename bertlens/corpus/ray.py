@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertlens.corpus import Coverage, window_size
+from bertlens.corpus.scan import Counted, CountOptions, count, sources
+from bertlens.corpus.stream import Coverage, window_size
 from bertlens.errors import BertlensError, require
-from bertlens.scan import Counted, CountOptions, count, sources
 from bertlens.scores.statistics import Tally
 
 if TYPE_CHECKING:

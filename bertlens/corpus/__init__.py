@@ -1,0 +1,1 @@
+"""Many texts, streamed through the model: scans, head distances, importance."""
