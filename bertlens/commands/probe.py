@@ -13,8 +13,8 @@ from bertlens.commands.running import add_model, add_place, lens_of, status_of
 
 if TYPE_CHECKING:
     from bertlens.probes import RelationTable
-    from bertlens.probes.relation_table import RelationRow
-    from bertlens.probes.treebank import Errors
+    from bertlens.probes.relations.table import RelationRow
+    from bertlens.probes.treebanks.treebank import Errors
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -111,7 +111,7 @@ Rows = Sequence["RelationRow"]
 
 def as_text(table: RelationTable, rows: Rows) -> str:
     """Some rows of the table for a terminal, and its notes."""
-    from bertlens.probes.relation_page import relation_lines, relation_title
+    from bertlens.probes.relations.rendering import relation_lines, relation_title
 
     return "\n".join([relation_title(table), *relation_lines(rows), *table.notes])
 
@@ -127,7 +127,7 @@ def as_csv(table: RelationTable, rows: Rows) -> str:
 
 def as_html(table: RelationTable, rows: Rows) -> str:
     """A page that opens without a network."""
-    from bertlens.probes.relation_page import relation_html
+    from bertlens.probes.relations.rendering import relation_html
 
     body = relation_html(table, rows)
     return f'<!doctype html><meta charset="utf-8"><title>bertlens probe</title>{body}'
@@ -135,7 +135,7 @@ def as_html(table: RelationTable, rows: Rows) -> str:
 
 def as_markdown(table: RelationTable, rows: Rows) -> str:
     """The table for a README; a head better than the offset beyond chance is bold."""
-    from bertlens.probes.page import percent
+    from bertlens.probes.html_table import percent
 
     head = ("relation", "head", "direction", "accuracy", "95%", "best offset", "words")
     lines = [f"| {' | '.join(head)} |", "|---|---|---|---:|---|---:|---:|"]

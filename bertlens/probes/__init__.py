@@ -1,19 +1,19 @@
 """What syntax and coreference single heads know, and all heads together (paper sections 4, 5)."""
 
-from bertlens.probes.classifier import AttentionProbe
-from bertlens.probes.comparison import ProbeTable, compare
-from bertlens.probes.coreference import coreference
-from bertlens.probes.coreference_files import read_conll2012, read_coreference
-from bertlens.probes.coreference_table import CoreferenceTable
-from bertlens.probes.documents import Document, Mention
-from bertlens.probes.examples import Example
-from bertlens.probes.parsed import from_parsed
-from bertlens.probes.relation_table import RelationTable
-from bertlens.probes.relations import relations
-from bertlens.probes.treebank import Sentence, Treebank, read_conllu, sample_treebank
-from bertlens.probes.vectors import WordVectors, read_vectors
-from bertlens.probes.word_maps import WordMaps, word_maps
-from bertlens.probes.words_classifier import AttentionAndWordsProbe
+from bertlens.probes.classifiers.attention_probe import AttentionProbe
+from bertlens.probes.classifiers.comparison import ProbeTable, compare
+from bertlens.probes.classifiers.word_maps import WordMaps, word_maps
+from bertlens.probes.classifiers.word_vectors import WordVectors, read_vectors
+from bertlens.probes.classifiers.words_probe import AttentionAndWordsProbe
+from bertlens.probes.coreference.coreference import coreference
+from bertlens.probes.coreference.documents import Document, Mention
+from bertlens.probes.coreference.readers import read_conll2012, read_coreference
+from bertlens.probes.coreference.table import CoreferenceTable
+from bertlens.probes.relations.examples import Example
+from bertlens.probes.relations.relations import relations
+from bertlens.probes.relations.table import RelationTable
+from bertlens.probes.treebanks.parsed import from_parsed
+from bertlens.probes.treebanks.treebank import Sentence, Treebank, read_conllu, sample_treebank
 
 __all__ = [
     "AttentionAndWordsProbe",

@@ -10,7 +10,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.probes import RelationTable, Sentence, Treebank
-from bertlens.probes.guesses import Guesses
+from bertlens.probes.relations.guesses import Guesses
 from bertlens.widgets import wire
 from bertlens.widgets.explorer import Explorer
 from bertlens.widgets.traits import SelectionError

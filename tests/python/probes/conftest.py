@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.probes.guesses import Guesses, guess
+from bertlens.probes.relations.guesses import Guesses, guess
 
 
 @pytest.fixture(scope="session")

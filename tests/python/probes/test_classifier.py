@@ -19,9 +19,9 @@ from bertlens.probes import (
     Treebank,
     WordMaps,
     compare,
-    word_maps,
 )
-from bertlens.probes.classifier import NotFittedError
+from bertlens.probes.classifiers import word_maps
+from bertlens.probes.classifiers.attention_probe import NotFittedError
 
 FEW = [
     Sentence(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bertlens as bl
 from bertlens.errors import AnnotationError
 from bertlens.probes import CoreferenceTable, Document, Mention
-from bertlens.probes.antecedents import (
+from bertlens.probes.coreference.antecedents import (
     BASELINES,
     Anaphor,
     anaphors,
@@ -24,7 +24,7 @@ from bertlens.probes.antecedents import (
     candidate_words,
     chance,
 )
-from bertlens.probes.segments import segments
+from bertlens.probes.coreference.segments import segments
 
 WORDS = tuple("Ann saw her dog and Bob . He told Ann that it barked .".split())
 PLAIN = Document(

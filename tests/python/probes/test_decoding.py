@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bertlens.probes.decoding import greedy, tree
+from bertlens.probes.classifiers.decoding import greedy, tree
 
 
 def scores_of(n: int, seed: int, *, root: bool = True) -> NDArray[np.float32]:

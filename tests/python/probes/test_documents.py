@@ -11,7 +11,7 @@ import pytest
 
 from bertlens.errors import AnnotationError
 from bertlens.probes import Document, Mention, read_conll2012, read_coreference
-from bertlens.probes.mention_types import kind
+from bertlens.probes.coreference.mention_types import kind
 
 ANN = {
     "id": "ann",

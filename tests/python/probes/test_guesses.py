@@ -8,7 +8,7 @@ import torch
 import bertlens as bl
 from bertlens.errors import AnnotationError, TextTooLongError
 from bertlens.probes import Sentence
-from bertlens.probes.guesses import DIRECTIONS, NOT_RUN, guess, pick
+from bertlens.probes.relations.guesses import DIRECTIONS, NOT_RUN, guess, pick
 
 THREE = torch.tensor(
     [

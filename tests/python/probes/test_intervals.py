@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertlens.probes.intervals import mcnemar, wilson
+from bertlens.probes.statistics import mcnemar, wilson
 
 
 def test_wilson_of_a_published_example() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bertlens as bl
-from bertlens.probes.pooling import WordPooling
+from bertlens.probes.treebanks.pooling import WordPooling
 from bertlens.text.encoding import Encoding, Token, Word
 
 CPU = torch.device("cpu")

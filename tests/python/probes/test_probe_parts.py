@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 
 import bertlens as bl
 from bertlens.probes import Sentence
-from bertlens.probes.baselines import DistanceMaps, chosen_offset, offset_heads, randomised
-from bertlens.probes.gold import UNKNOWN, Gold, control
-from bertlens.probes.uas import attachment
+from bertlens.probes.classifiers.baselines import (
+    DistanceMaps,
+    chosen_offset,
+    offset_heads,
+    randomised,
+)
+from bertlens.probes.classifiers.gold import UNKNOWN, Gold, control
+from bertlens.probes.classifiers.uas import attachment
 
 SAW = Sentence(
     ("She", "saw", "a", "dog", "."), (2, 0, 4, 2, 2), ("nsubj", "root", "det", "obj", "punct")

@@ -10,7 +10,7 @@ import pytest
 import bertlens as bl
 from bertlens.errors import AnnotationError
 from bertlens.probes import Sentence
-from bertlens.probes.guesses import guess
+from bertlens.probes.relations.guesses import guess
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 

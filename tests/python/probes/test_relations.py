@@ -7,7 +7,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.probes import RelationTable, Sentence, Treebank
-from bertlens.probes.guesses import NOT_RUN, Guesses
+from bertlens.probes.relations.guesses import NOT_RUN, Guesses
 
 # "She saw Ann 's dog ." with the heads of Stanford Dependencies.
 SAW = Sentence(

@@ -10,7 +10,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.probes import RelationTable, Treebank
-from bertlens.probes.guesses import DIRECTIONS, Guesses
+from bertlens.probes.relations.guesses import DIRECTIONS, Guesses
 
 Reference = Callable[[str], dict[str, Any]]
 THEIRS = {"dependent->head": "dep->head", "head->dependent": "head->dep"}

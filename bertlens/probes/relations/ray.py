@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bertlens.corpus.ray import running
 from bertlens.corpus.stream import Coverage, window_size
 from bertlens.errors import BertlensError
-from bertlens.probes.guesses import Guesses, guess, nothing_picked, word_starts
-from bertlens.probes.treebank import Sentence, Treebank
+from bertlens.probes.relations.guesses import Guesses, guess, nothing_picked, word_starts
+from bertlens.probes.treebanks.treebank import Sentence, Treebank
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.probes.guesses import DIRECTIONS, Direction
-from bertlens.probes.judged import JudgedWords
+from bertlens.probes.relations.guesses import DIRECTIONS, Direction
+from bertlens.probes.relations.scored import JudgedWords
 
 
 @dataclass(frozen=True, slots=True)

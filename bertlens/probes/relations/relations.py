@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from bertlens.probes.encoded import AT_ONCE, Long
-from bertlens.probes.guesses import checked_guesses, guess
-from bertlens.probes.offsets import OFFSETS
-from bertlens.probes.relation_table import RelationTable
-from bertlens.probes.treebank import Errors, Sentences
+from bertlens.probes.relations.guesses import checked_guesses, guess
+from bertlens.probes.relations.offsets import OFFSETS
+from bertlens.probes.relations.table import RelationTable
+from bertlens.probes.treebanks.encoded import AT_ONCE, Long
+from bertlens.probes.treebanks.treebank import Errors, Sentences
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

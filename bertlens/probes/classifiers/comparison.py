@@ -6,27 +6,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bertlens.errors import require
-from bertlens.probes.baselines import (
+from bertlens.probes.classifiers.attention_probe import AttentionProbe
+from bertlens.probes.classifiers.baselines import (
     RIGHT_BRANCHING,
     DistanceMaps,
     chosen_offset,
     offset_heads,
     randomised,
 )
-from bertlens.probes.classifier import AttentionProbe
-from bertlens.probes.gold import Gold, control
-from bertlens.probes.page import cell, percent, table_html
-from bertlens.probes.treebank import Treebank
-from bertlens.probes.uas import Attachment, attachment
-from bertlens.probes.vectors import Vectors, WordVectors
-from bertlens.probes.word_maps import MEMORY, PairMaps, WordMaps, word_maps
-from bertlens.probes.words_classifier import AttentionAndWordsProbe
+from bertlens.probes.classifiers.gold import Gold, control
+from bertlens.probes.classifiers.uas import Attachment, attachment
+from bertlens.probes.classifiers.word_maps import MEMORY, PairMaps, WordMaps, word_maps
+from bertlens.probes.classifiers.word_vectors import Vectors, WordVectors
+from bertlens.probes.classifiers.words_probe import AttentionAndWordsProbe
+from bertlens.probes.html_table import cell, percent, table_html
+from bertlens.probes.treebanks.treebank import Treebank
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bertlens.lens import Lens
-    from bertlens.probes.treebank import Sentences
+    from bertlens.probes.treebanks.treebank import Sentences
 
 
 class ProbeRow(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from bertlens.probes.classifier import AttentionProbe
-from bertlens.probes.vectors import Vectors, WordVectors
-from bertlens.probes.word_maps import FIRST_WORD
+from bertlens.probes.classifiers.attention_probe import AttentionProbe
+from bertlens.probes.classifiers.word_maps import FIRST_WORD
+from bertlens.probes.classifiers.word_vectors import Vectors, WordVectors
 
 
 class AttentionAndWordsProbe(AttentionProbe):

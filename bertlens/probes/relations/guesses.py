@@ -12,9 +12,9 @@ from torch import Tensor
 
 from bertlens.corpus.stream import Batch, Coverage
 from bertlens.errors import AnnotationError
-from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
-from bertlens.probes.pooling import WordPooling
-from bertlens.probes.treebank import Errors, Sentences, Treebank, as_treebank
+from bertlens.probes.treebanks.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
+from bertlens.probes.treebanks.pooling import WordPooling
+from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
@@ -109,7 +109,7 @@ def guess(
     if engine not in ("local", "ray"):
         raise ValueError(f'engine must be "local" or "ray", not {engine!r}.')
     if engine == "ray":
-        from bertlens.probes.ray_guesses import guess_by_ray
+        from bertlens.probes.relations.ray import guess_by_ray
 
         options = {
             "self_attention": self_attention,

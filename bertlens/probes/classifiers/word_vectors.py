@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.probes.treebank import Source, open_lines
+from bertlens.probes.treebanks.treebank import Source, open_lines
 
 Vectors: TypeAlias = "WordVectors | Mapping[str, Any]"
 

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.probes.guesses import NOT_RUN, Guesses
-from bertlens.probes.treebank import ROOT
+from bertlens.probes.relations.guesses import NOT_RUN, Guesses
+from bertlens.probes.treebanks.treebank import ROOT
 
 ALL = "all"
 """The row of every relation together."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.errors import require
-from bertlens.probes.treebank import ROOT
+from bertlens.probes.treebanks.treebank import ROOT
 
 Decoding: TypeAlias = Literal["greedy", "tree"]
 

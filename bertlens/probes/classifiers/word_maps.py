@@ -13,10 +13,10 @@ from torch import Tensor
 
 from bertlens.corpus.stream import Batch, Coverage
 from bertlens.errors import AnnotationError
-from bertlens.probes.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
-from bertlens.probes.gold import Gold
-from bertlens.probes.pooling import WordPooling
-from bertlens.probes.treebank import Errors, Sentences, Treebank, as_treebank
+from bertlens.probes.classifiers.gold import Gold
+from bertlens.probes.treebanks.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
+from bertlens.probes.treebanks.pooling import WordPooling
+from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

@@ -10,11 +10,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from bertlens.probes.gold import UNKNOWN, Gold, without_roots
-from bertlens.probes.word_maps import PairMaps
+from bertlens.probes.classifiers.gold import UNKNOWN, Gold, without_roots
+from bertlens.probes.classifiers.word_maps import PairMaps
 
 if TYPE_CHECKING:
-    from bertlens.probes.classifier import AttentionProbe
+    from bertlens.probes.classifiers.attention_probe import AttentionProbe
 
 
 class Epoch(NamedTuple):

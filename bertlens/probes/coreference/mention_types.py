@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from bertlens.probes.documents import Document, Mention
+from bertlens.probes.coreference.documents import Document, Mention
 
 Kind: TypeAlias = Literal["pronoun", "proper", "nominal"]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bertlens.errors import AnnotationError
-from bertlens.probes.documents import Document
-from bertlens.probes.encoded import encode_words
-from bertlens.probes.pooling import word_tokens
+from bertlens.probes.coreference.documents import Document
+from bertlens.probes.treebanks.encoded import encode_words
+from bertlens.probes.treebanks.pooling import word_tokens
 from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bertlens.errors import AnnotationError
-from bertlens.probes.documents import Document, Mention
-from bertlens.probes.phrase_heads import phrase_heads
-from bertlens.probes.treebank import Errors, Source, checked_errors, open_lines
+from bertlens.probes.coreference.documents import Document, Mention
+from bertlens.probes.coreference.head_rules import phrase_heads
+from bertlens.probes.treebanks.treebank import Errors, Source, checked_errors, open_lines
 
 _BEGIN = re.compile(r"#begin document (?P<name>.*?)(; part (?P<part>\d+))?\s*$")
 _TAG, _PARSE = 4, 5

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from bertlens.probes.documents import Document, Mention
-from bertlens.probes.mention_types import Kind, agreement, kind
+from bertlens.probes.coreference.documents import Document, Mention
+from bertlens.probes.coreference.mention_types import Kind, agreement, kind
 
 Candidates: TypeAlias = Literal["mentions_before", "mentions_any", "words_before", "words_any"]
 CANDIDATES: tuple[Candidates, ...] = (

@@ -11,7 +11,7 @@ from torch import Tensor
 from bertlens.corpus import stream
 from bertlens.corpus.stream import Batch, Coverage
 from bertlens.errors import AnnotationError, EmptyTextError, TextTooLongError
-from bertlens.probes.treebank import Errors, Sentence, Treebank, checked_errors
+from bertlens.probes.treebanks.treebank import Errors, Sentence, Treebank, checked_errors
 from bertlens.text.encoding import Encoding, encode
 
 if TYPE_CHECKING:

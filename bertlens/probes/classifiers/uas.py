@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.probes.gold import UNKNOWN, Gold
-from bertlens.probes.intervals import wilson
-from bertlens.probes.treebank import ROOT
+from bertlens.probes.classifiers.gold import UNKNOWN, Gold
+from bertlens.probes.statistics import wilson
+from bertlens.probes.treebanks.treebank import ROOT
 
 
 class Attachment(NamedTuple):

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.errors import require
-from bertlens.probes.examples import Example, examples
-from bertlens.probes.guesses import DIRECTIONS, Direction, Guesses
-from bertlens.probes.intervals import mcnemar, wilson
-from bertlens.probes.judged import ALL, JudgedWords
-from bertlens.probes.offsets import OFFSETS, best_offset, checked_offsets
+from bertlens.probes.relations.examples import Example, examples
+from bertlens.probes.relations.guesses import DIRECTIONS, Direction, Guesses
+from bertlens.probes.relations.offsets import OFFSETS, best_offset, checked_offsets
+from bertlens.probes.relations.scored import ALL, JudgedWords
+from bertlens.probes.statistics import mcnemar, wilson
 from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class RelationTable(Mapping[str, HeadScores]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know about the numbers, in sentences."""
-        from bertlens.probes.relation_page import relation_notes
+        from bertlens.probes.relations.rendering import relation_notes
 
         return relation_notes(self)
 
@@ -310,11 +310,11 @@ class RelationTable(Mapping[str, HeadScores]):
         )
 
     def __repr__(self) -> str:
-        from bertlens.probes.relation_page import relation_text
+        from bertlens.probes.relations.rendering import relation_text
 
         return relation_text(self)
 
     def _repr_html_(self) -> str:
-        from bertlens.probes.relation_page import relation_html
+        from bertlens.probes.relations.rendering import relation_html
 
         return relation_html(self)

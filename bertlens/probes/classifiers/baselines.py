@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from bertlens import capture
-from bertlens.probes.gold import UNKNOWN, Gold
-from bertlens.probes.offsets import OFFSETS, best_offset
-from bertlens.probes.treebank import ROOT
-from bertlens.probes.word_maps import FIRST_WORD, START
+from bertlens.probes.classifiers.gold import UNKNOWN, Gold
+from bertlens.probes.classifiers.word_maps import FIRST_WORD, START
+from bertlens.probes.relations.offsets import OFFSETS, best_offset
+from bertlens.probes.treebanks.treebank import ROOT
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens

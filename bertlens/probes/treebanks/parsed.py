@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bertlens.errors import AnnotationError
-from bertlens.probes.treebank import ROOT, Errors, Sentence, Treebank, checked_errors
+from bertlens.probes.treebanks.treebank import ROOT, Errors, Sentence, Treebank, checked_errors
 
 
 def from_parsed(document: Any, *, errors: Errors = "raise") -> Treebank:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bertlens.probes.page import cell, percent, table_html
+from bertlens.probes.html_table import cell, percent, table_html
 
 if TYPE_CHECKING:
-    from bertlens.probes.relation_table import RelationRow, RelationTable
+    from bertlens.probes.relations.table import RelationRow, RelationTable
 
 
 def relation_notes(table: RelationTable) -> tuple[str, ...]:

@@ -11,17 +11,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bertlens.probes import training
-from bertlens.probes.decoding import Decoding, greedy, tree
-from bertlens.probes.gold import Gold
-from bertlens.probes.training import Epoch
-from bertlens.probes.uas import Attachment, attachment
-from bertlens.probes.word_maps import END, FIRST_WORD, START, PairMaps, WordMaps, word_maps
+from bertlens.probes.classifiers import training
+from bertlens.probes.classifiers.decoding import Decoding, greedy, tree
+from bertlens.probes.classifiers.gold import Gold
+from bertlens.probes.classifiers.training import Epoch
+from bertlens.probes.classifiers.uas import Attachment, attachment
+from bertlens.probes.classifiers.word_maps import (
+    END,
+    FIRST_WORD,
+    START,
+    PairMaps,
+    WordMaps,
+    word_maps,
+)
 from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
     from bertlens.lens import Lens
-    from bertlens.probes.treebank import Sentences
+    from bertlens.probes.treebanks.treebank import Sentences
 
 
 class NotFittedError(ValueError, AttributeError):

@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 
 from bertlens.corpus.stream import Coverage
 from bertlens.errors import require
-from bertlens.probes.antecedents import BASELINES, Anaphor, Candidates, baseline_right, chance
-from bertlens.probes.intervals import wilson
-from bertlens.probes.page import cell, percent, table_html
+from bertlens.probes.coreference.antecedents import (
+    BASELINES,
+    Anaphor,
+    Candidates,
+    baseline_right,
+    chance,
+)
+from bertlens.probes.html_table import cell, percent, table_html
+from bertlens.probes.statistics import wilson
 from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
@@ -27,7 +33,7 @@ class CoreferenceRow(NamedTuple):
     """A kind of mention, the head that finds most antecedents, and the baselines.
 
     Accuracies are shares from 0 to 1, `low` and `high` the 95% Wilson interval of `accuracy`;
-    baselines are those of `bertlens.probes.antecedents`, `chance` the share of candidates that are
+    baselines are those of `bertlens.probes.coreference.antecedents`, `chance` the share of candidates that are
     right.
     """
 

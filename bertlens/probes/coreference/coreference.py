@@ -14,19 +14,19 @@ from torch import Tensor
 from bertlens.corpus import stream
 from bertlens.corpus.stream import Batch, Coverage
 from bertlens.errors import AnnotationError
-from bertlens.probes.antecedents import (
+from bertlens.probes.coreference.antecedents import (
     CANDIDATES,
     Anaphor,
     Candidates,
     anaphors,
     candidate_words,
 )
-from bertlens.probes.coreference_table import CoreferenceTable
-from bertlens.probes.documents import Document, as_documents
-from bertlens.probes.encoded import encode_words
-from bertlens.probes.pooling import word_tokens
-from bertlens.probes.segments import most_tokens, segments, special_tokens, word_lengths
-from bertlens.probes.treebank import Errors, checked_errors
+from bertlens.probes.coreference.documents import Document, as_documents
+from bertlens.probes.coreference.segments import most_tokens, segments, special_tokens, word_lengths
+from bertlens.probes.coreference.table import CoreferenceTable
+from bertlens.probes.treebanks.encoded import encode_words
+from bertlens.probes.treebanks.pooling import word_tokens
+from bertlens.probes.treebanks.treebank import Errors, checked_errors
 from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:

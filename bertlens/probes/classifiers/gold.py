@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.probes.treebank import ROOT, Sentence
+from bertlens.probes.treebanks.treebank import ROOT, Sentence
 
 UNKNOWN = -1
 """The head of a word whose head was cut off: it is neither learned from nor scored."""

@@ -1,0 +1,1 @@
+"""Parsed sentences: read, encoded and pooled to words."""
