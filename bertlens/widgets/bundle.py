@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bertlens.widgets.wire import Reply, Request, answers
+from bertlens.widgets.requests.protocol import Reply, Request, answers
 
 STATIC = Path(__file__).parent / "static"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertlens.attention.maps import Attention
 from bertlens.corpus.distances import HeadDistances, HeadMap
-from bertlens.widgets.head_map import map_of
+from bertlens.widgets.requests.head_map import map_of
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, free
 from bertlens.widgets.view import View
 

@@ -10,7 +10,7 @@ from traitlets import Any as AnyValue
 from traitlets import Bunch, HasTraits, Instance, Unicode, observe, validate
 
 from bertlens.attention.maps import Attention
-from bertlens.widgets import probe
+from bertlens.widgets.requests import probe
 
 if TYPE_CHECKING:
     from bertlens.probes import Example, RelationTable

@@ -23,12 +23,11 @@ from bertlens.attention.maps import Attention, checked_index
 from bertlens.corpus.distances import HeadMap
 from bertlens.errors import OutOfReachError
 from bertlens.scores.head_scores import HeadScores
-from bertlens.widgets.columns import describe
-from bertlens.widgets.head_map import check_map
-from bertlens.widgets.head_map import payload as map_payload
-from bertlens.widgets.norms import drawn
+from bertlens.widgets.metadata import describe
 from bertlens.widgets.probe_traits import ProbeSelection, ProbeTraits
-from bertlens.widgets.score import Choices, check_score, made_scores
+from bertlens.widgets.requests.head_map import check_map
+from bertlens.widgets.requests.head_map import payload as map_payload
+from bertlens.widgets.requests.scores import Choices, check_score, made_scores
 from bertlens.widgets.traits import (
     Choice,
     Heads,
@@ -38,6 +37,7 @@ from bertlens.widgets.traits import (
     Text,
     Weight,
 )
+from bertlens.widgets.value_norms import drawn
 
 
 class SelectionTraits(ProbeTraits):

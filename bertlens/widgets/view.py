@@ -15,9 +15,12 @@ from bertlens.attention.maps import Attention
 from bertlens.scores.head_scores import HeadScores
 
 # maps, query_key and text are imported for the requests that they answer.
-from bertlens.widgets import bundle, maps, query_key, text, wire  # noqa: F401
-from bertlens.widgets.picture import Picture, picture
+from bertlens.widgets import bundle
+from bertlens.widgets.requests import (
+    protocol,  # noqa: F401
+)
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, SelectionTraits
+from bertlens.widgets.snapshot import Picture, picture
 
 LATE = frozenset({"map", "query-key", "probe"})
 """Panes whose code is apart from the page's bundle: js/src/late.ts."""
@@ -112,7 +115,7 @@ class View(SelectionTraits, anywidget.AnyWidget):
 
     def _answer(self, _: View, content: Any, buffers: Any) -> None:
         if isinstance(content, dict) and "id" in content:
-            self.send(*wire.reply(self.selection, content))
+            self.send(*protocol.reply(self.selection, content))
 
     # The view leads the Selection and follows it. All traits go at once, so that nobody sees half
     # of a change; equal values notify nobody, which ends the round.
@@ -140,7 +143,7 @@ class View(SelectionTraits, anywidget.AnyWidget):
         except Exception as error:
             self.send_state([name for name in taken if name in self.keys])
             generation = self.selection.current[1]
-            words = wire.in_words(error)
+            words = protocol.in_words(error)
             self.send({"id": None, "ok": False, "error": words, "generation": generation})
 
     def _should_send_property(self, key: str, value: Any) -> bool:

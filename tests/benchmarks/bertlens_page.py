@@ -20,7 +20,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 from tornado.websocket import WebSocketHandler
 
-from bertlens.widgets import wire
+from bertlens.widgets.requests import protocol
 from bertlens.widgets.view import View
 from tests.benchmarks.chromium import Step, Subject
 
@@ -110,6 +110,6 @@ def inside_html(state: dict[str, Any]) -> str:
 
 def reply(view: View, content: dict[str, Any]) -> bytes:
     """What the kernel answers: the length of the content, the content, the buffer."""
-    made, buffers = wire.reply(view.selection, content)
+    made, buffers = protocol.reply(view.selection, content)
     head = json.dumps(made).encode()
     return len(head).to_bytes(4, "big") + head + b"".join(map(bytes, buffers))

@@ -10,8 +10,8 @@ import pytest
 
 import bertlens as bl
 from bertlens.corpus.distances import HeadDistances, HeadMap, distances
-from bertlens.widgets import wire
 from bertlens.widgets.explorer import Explorer
+from bertlens.widgets.requests import protocol
 from bertlens.widgets.traits import SelectionError
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
@@ -110,7 +110,9 @@ def test_a_map_stays_with_another_text_and_goes_with_another_model(view: Explore
 
 def test_the_page_asks_for_the_nearest_heads(view: Explorer) -> None:
     view.head_map(line())
-    content, _ = wire.reply(view.selection, {"id": "1", "kind": "nearest", "layer": 0, "head": 1})
+    content, _ = protocol.reply(
+        view.selection, {"id": "1", "kind": "nearest", "layer": 0, "head": 1}
+    )
     assert content["ok"]
     found = content["nearest"]
     assert found[:3] == [[0, 0, 1.0], [0, 2, 1.0], [0, 3, 2.0]]
@@ -119,10 +121,10 @@ def test_the_page_asks_for_the_nearest_heads(view: Explorer) -> None:
 
 def test_nearest_heads_need_a_map_and_a_head(view: Explorer) -> None:
     request = {"id": "1", "kind": "nearest", "layer": 0, "head": 4}
-    content, _ = wire.reply(view.selection, request)
+    content, _ = protocol.reply(view.selection, request)
     assert content["error"] == "There is no map of heads."
     view.head_map(line())
-    content, _ = wire.reply(view.selection, request)
+    content, _ = protocol.reply(view.selection, request)
     assert content["error"] == "'head' must be an integer of 0 to 3, not 4."
 
 

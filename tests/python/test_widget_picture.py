@@ -13,8 +13,8 @@ import pytest
 
 import bertlens as bl
 from bertlens.widgets.explorer import Explorer
-from bertlens.widgets.picture.colour import head_colour, ramp
-from bertlens.widgets.picture.png import png
+from bertlens.widgets.snapshot.colour import head_colour, ramp
+from bertlens.widgets.snapshot.png import png
 from tests.python.page import countable
 
 STORE = "I went to the store."
@@ -192,7 +192,7 @@ def test_a_png_reads_back_as_it_was_written() -> None:
 
 def test_colours_are_those_of_the_page() -> None:
     # white and sRGB red in OKLCH, as CSS Color 4 gives them
-    from bertlens.widgets.picture.colour import oklch
+    from bertlens.widgets.snapshot.colour import oklch
 
     assert oklch(1, 0, 0) == (255, 255, 255)
     assert oklch(0.62796, 0.25768, 29.234) == pytest.approx((255, 0, 0), abs=1)

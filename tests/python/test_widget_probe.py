@@ -11,8 +11,8 @@ import pytest
 import bertlens as bl
 from bertlens.probes import RelationTable, Sentence, Treebank
 from bertlens.probes.relations.guesses import Guesses
-from bertlens.widgets import wire
 from bertlens.widgets.explorer import Explorer
+from bertlens.widgets.requests import protocol
 from bertlens.widgets.traits import SelectionError
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
@@ -49,7 +49,7 @@ def view(lens: bl.Lens) -> Iterator[Explorer]:
 
 
 def ask(view: Explorer, kind: str, **content: Any) -> dict[str, Any]:
-    return wire.reply(view.selection, {"id": "1", "kind": kind, **content})[0]
+    return protocol.reply(view.selection, {"id": "1", "kind": kind, **content})[0]
 
 
 def test_a_table_brings_a_relation_and_its_colours(view: Explorer, table: RelationTable) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bertlens as bl
-from bertlens.widgets import wire
-from bertlens.widgets.maps import coded, renormalised, thumbnails
+from bertlens.widgets.requests import protocol
+from bertlens.widgets.requests.maps import coded, renormalised, thumbnails
 from tests.python.page import Page, countable
 
 pytestmark = pytest.mark.usefixtures("pages")
@@ -75,7 +75,7 @@ def test_a_block_too_large_for_a_reply_says_how_many_heads_fit(demo: bl.Lens) ->
     every = list(range(12))
     reply, block = page.ask("block", layer=0, heads=every, level="token")
     assert reply["ok"]
-    assert block.nbytes == 12 * 512 * 512 < wire.LIMIT
+    assert block.nbytes == 12 * 512 * 512 < protocol.LIMIT
     _, grid = page.ask("grid", layers=[0, 1, 2, 3, 4, 5], level="token")
     assert grid.shape == (6, 12, 48, 48)
 
@@ -83,7 +83,7 @@ def test_a_block_too_large_for_a_reply_says_how_many_heads_fit(demo: bl.Lens) ->
 def test_more_than_four_megabytes_are_refused_with_what_fits(
     lens: bl.Lens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bertlens.widgets.maps.LIMIT", 150)
+    monkeypatch.setattr("bertlens.widgets.requests.maps.LIMIT", 150)
     page = Page(lens(STORE).explore())
     reply, _ = page.ask("block", layer=0, heads=[0, 1, 2], level="token")
     assert not reply["ok"]
@@ -320,7 +320,7 @@ def test_a_fault_in_the_kernel_reaches_the_page_in_words(
         raise ZeroDivisionError("division by zero")
 
     view = lens.explore(STORE)
-    monkeypatch.setattr("bertlens.widgets.maps.coded", fail)
+    monkeypatch.setattr("bertlens.widgets.requests.maps.coded", fail)
     reply, _ = Page(view).ask("block", layer=0, heads=[0], level="token")
     assert not reply["ok"]
     assert reply["error"] == "ZeroDivisionError: division by zero"
@@ -334,7 +334,7 @@ def test_an_interrupted_request_is_answered_too(
         raise KeyboardInterrupt
 
     view = lens.explore(STORE)
-    monkeypatch.setattr("bertlens.widgets.maps.coded", interrupt)
+    monkeypatch.setattr("bertlens.widgets.requests.maps.coded", interrupt)
     reply, _ = Page(view).ask("block", layer=0, heads=[0], level="token")
     assert (reply["ok"], reply["error"]) == (False, "Interrupted")
 

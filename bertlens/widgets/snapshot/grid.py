@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.scores.head_scores import HeadScores
-from bertlens.widgets.maps import thumbnails
-from bertlens.widgets.picture.colour import HUES, css, oklch, ramp
-from bertlens.widgets.picture.drawing import ACCENT, MUTED, Drawing, text, words
-from bertlens.widgets.picture.drawing import image as placed
-from bertlens.widgets.picture.png import data_uri
-from bertlens.widgets.picture.scene import Scene
+from bertlens.widgets.requests.maps import thumbnails
+from bertlens.widgets.snapshot.colour import HUES, css, oklch, ramp
+from bertlens.widgets.snapshot.drawing import ACCENT, MUTED, Drawing, text, words
+from bertlens.widgets.snapshot.drawing import image as placed
+from bertlens.widgets.snapshot.png import data_uri
+from bertlens.widgets.snapshot.scene import Scene
 
 WIDTH = 300
 TOP, LEFT = 40, 22

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bertlens.scores.figures import COLOURS, TITLES
-from bertlens.widgets.head_map import unit_square
-from bertlens.widgets.picture.drawing import ACCENT, MUTED, Drawing, text, words
-from bertlens.widgets.picture.scene import Scene
+from bertlens.widgets.requests.head_map import unit_square
+from bertlens.widgets.snapshot.drawing import ACCENT, MUTED, Drawing, text, words
+from bertlens.widgets.snapshot.scene import Scene
 
 SIDE = 300
 TOP, LEFT = 28, 8

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bertlens.attention.maps import Attention
 from bertlens.scores.head_scores import HeadScores
+from bertlens.widgets.requests.protocol import Reply, Request, answers, weights_of
 from bertlens.widgets.traits import SelectionError
-from bertlens.widgets.wire import Reply, Request, answers, weights_of
 
 
 class Choices:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from bertlens.attention.maps import Attention
 from bertlens.corpus.distances import HeadMap, distances
 from bertlens.scores.patterns import BEHAVIOURS
+from bertlens.widgets.requests.protocol import Reply, Request, RequestError, answers
 from bertlens.widgets.traits import SelectionError
-from bertlens.widgets.wire import Reply, Request, RequestError, answers
 
 NEAREST = 10
 

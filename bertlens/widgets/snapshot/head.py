@@ -6,9 +6,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from bertlens.widgets.picture.colour import head_colour
-from bertlens.widgets.picture.drawing import ACCENT, MUTED, Drawing, label, text
-from bertlens.widgets.picture.scene import Scene
+from bertlens.widgets.snapshot.colour import head_colour
+from bertlens.widgets.snapshot.drawing import ACCENT, MUTED, Drawing, label, text
+from bertlens.widgets.snapshot.scene import Scene
 
 ROW = 18
 TOP = 46

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bertlens.attention.maps import Attention
+from bertlens.widgets.requests.protocol import Reply, Request, RequestError, answers, model_of
 from bertlens.widgets.traits import SelectionError
-from bertlens.widgets.wire import Reply, Request, RequestError, answers, model_of
 
 if TYPE_CHECKING:
     from bertlens.probes import Example, RelationTable

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bertlens.widgets.maps import thumbnails
-from bertlens.widgets.picture.colour import head_colour, ramp
-from bertlens.widgets.picture.drawing import MUTED, Drawing, image, label, text
-from bertlens.widgets.picture.png import data_uri
-from bertlens.widgets.picture.scene import Scene
+from bertlens.widgets.requests.maps import thumbnails
+from bertlens.widgets.snapshot.colour import head_colour, ramp
+from bertlens.widgets.snapshot.drawing import MUTED, Drawing, image, label, text
+from bertlens.widgets.snapshot.png import data_uri
+from bertlens.widgets.snapshot.scene import Scene
 
 WIDTH = 230
 LISTED = 8

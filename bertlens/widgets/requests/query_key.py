@@ -11,8 +11,8 @@ from bertlens.attention.captured import Captured
 from bertlens.attention.derived import at_token_level
 from bertlens.attention.maps import Attention
 from bertlens.attention.query_key import ScoreParts, score_parts
-from bertlens.widgets.score import payload
-from bertlens.widgets.wire import Reply, Request, answers, model_of, weights_of
+from bertlens.widgets.requests.protocol import Reply, Request, answers, model_of, weights_of
+from bertlens.widgets.requests.scores import payload
 
 PARTS = ("cap", "position_bias", "mask", "other")
 """The parts of a score that not every model has."""

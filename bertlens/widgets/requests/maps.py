@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.attention.maps import Attention, Weights
-from bertlens.widgets.wire import LIMIT, Reply, Request, RequestError, answers, weights_of
+from bertlens.widgets.requests.protocol import (
+    LIMIT,
+    Reply,
+    Request,
+    RequestError,
+    answers,
+    weights_of,
+)
 
 THUMBNAIL = 48
 """Most rows and columns of a thumbnail."""

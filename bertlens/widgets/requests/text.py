@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertlens.widgets.wire import Reply, Request, answers, model_of
+from bertlens.widgets.requests.protocol import Reply, Request, answers, model_of
 
 
 @answers("text", timeless=True)

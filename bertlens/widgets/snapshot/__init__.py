@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 
-from bertlens.widgets.picture import grid, head, head_map, token
-from bertlens.widgets.picture.drawing import MUTED, Drawing, text, words
-from bertlens.widgets.picture.scene import Scene
 from bertlens.widgets.selection import Selection
+from bertlens.widgets.snapshot import grid, head, head_map, token
+from bertlens.widgets.snapshot.drawing import MUTED, Drawing, text, words
+from bertlens.widgets.snapshot.scene import Scene
 
 LIMIT = 44_000
 """Most bytes of the SVG, so that as a data URI it stays below 60 kB."""
