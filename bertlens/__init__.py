@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bertlens.attention.maps import Attention
+    from bertlens.bertviz import head_view, model_view
     from bertlens.errors import BertlensError
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
     from bertlens.scores.head_scores import HeadScores
     from bertlens.text.encoding import Token, Word
-    from bertlens.views import head_view, model_view
 
 __version__ = "0.1.0"
 
@@ -31,11 +31,11 @@ _HOMES = {
     "Attention": "bertlens.attention.maps",
     "BertlensError": "bertlens.errors",
     "HeadScores": "bertlens.scores.head_scores",
-    "Lens": "bertlens.lens",
+    "Lens": "bertlens.lens.lens",
     "Token": "bertlens.text.encoding",
     "Word": "bertlens.text.encoding",
-    "head_view": "bertlens.views",
-    "model_view": "bertlens.views",
+    "head_view": "bertlens.bertviz",
+    "model_view": "bertlens.bertviz",
 }
 _MODULES = {"find_heads", "clustering", "importance", "patterns", "probes", "surface"}
 

@@ -22,7 +22,7 @@ from bertlens.text.encoding import Encoding, Token
 if TYPE_CHECKING:
     from bertlens.attention.maps import Attention
     from bertlens.corpus.stream import Batch
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 Flags = NDArray[np.bool_]
 Pointed: TypeAlias = int | str | Iterable[int | str]

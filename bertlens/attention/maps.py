@@ -16,7 +16,7 @@ from bertlens.text.encoding import Token, Word
 if TYPE_CHECKING:
     from bertlens.attention.prediction import Prediction
     from bertlens.attention.text_scores import TextScores
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
     from bertlens.widgets.explorer import Explorer
 
 __all__ = [

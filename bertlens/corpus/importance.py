@@ -24,7 +24,7 @@ from bertlens.text.token_types import Flags, Kinds, kinds_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 KINDS = ("cls", "sep", "punctuation", "other")
 """The kinds of tokens that the paper's Figure 3 tells apart."""

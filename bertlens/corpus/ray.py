@@ -23,7 +23,7 @@ from bertlens.errors import BertlensError, require
 from bertlens.scores.statistics import Tally
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 WINDOWS = 512
 """So many windows are handed to Ray at a time, so that a stream of any length can be counted."""
@@ -94,7 +94,7 @@ class Worker:
     def __init__(self, model: Any, tokenizer: Any, name: str, options: CountOptions) -> None:
         import ray
 
-        from bertlens.lens import Lens
+        from bertlens.lens.lens import Lens
 
         self._lens = Lens(ray.get(model), ray.get(tokenizer), name=name)
         self._options = options

@@ -20,7 +20,7 @@ from bertlens.scores.statistics import Counter, Tally
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from bertlens.errors import EmptyTextError, TextTooLongError
 from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 Text: TypeAlias = str | tuple[Any, ...] | list[str] | Encoding
 """A string; a pair, as a tuple of two strings (or of two word lists); a list of words; or what

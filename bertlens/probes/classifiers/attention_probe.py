@@ -27,7 +27,7 @@ from bertlens.probes.classifiers.word_maps import (
 from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
     from bertlens.probes.treebanks.treebank import Sentences
 
 

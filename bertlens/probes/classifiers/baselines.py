@@ -18,7 +18,7 @@ from bertlens.probes.relations.offsets import OFFSETS, best_offset
 from bertlens.probes.treebanks.treebank import ROOT
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 RIGHT_BRANCHING = 1
 """Every word's head is the next word."""
@@ -73,7 +73,7 @@ def randomised(lens: Lens, *, seed: int = 0) -> Lens:
 
     The person's model, its config and torch's random state stay as they are.
     """
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
     model = capture.randomised(lens.model, seed).to(lens.device)
     return Lens(model, lens.tokenizer, name=f"{lens.name}, random weights")

@@ -25,7 +25,7 @@ from bertlens.probes.treebanks.treebank import Treebank
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
     from bertlens.probes.treebanks.treebank import Sentences
 
 

@@ -19,7 +19,7 @@ from bertlens.probes.treebanks.pooling import WordPooling
 from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 START, END, FIRST_WORD = 0, 1, 2
 """Rows and columns of a map: the first special token, the last one, then the words."""

@@ -30,7 +30,7 @@ from bertlens.probes.treebanks.treebank import Errors, checked_errors
 from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 Look: TypeAlias = Literal["anaphor->antecedent", "antecedent->anaphor"]
 

@@ -12,7 +12,7 @@ from bertlens.probes.treebanks.pooling import word_tokens
 from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 MOST_TOKENS = 510
 """Wordpieces of a segment by default, special tokens not counted: what BERT takes."""

@@ -17,7 +17,7 @@ from bertlens.probes.treebanks.pooling import WordPooling
 from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 Direction: TypeAlias = Literal["dependent->head", "head->dependent"]
 DIRECTIONS: tuple[Direction, Direction] = ("dependent->head", "head->dependent")

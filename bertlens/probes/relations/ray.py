@@ -17,7 +17,7 @@ from bertlens.probes.relations.guesses import Guesses, guess, nothing_picked, wo
 from bertlens.probes.treebanks.treebank import Sentence, Treebank
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 
 def guess_by_ray(
@@ -66,7 +66,7 @@ class Guesser:
     def __init__(self, model: Any, tokenizer: Any, name: str, options: dict[str, Any]) -> None:
         import ray
 
-        from bertlens.lens import Lens
+        from bertlens.lens.lens import Lens
 
         self._lens = Lens(ray.get(model), ray.get(tokenizer), name=name)
         self._options = options

@@ -12,7 +12,7 @@ from bertlens.probes.treebanks.encoded import AT_ONCE, Long
 from bertlens.probes.treebanks.treebank import Errors, Sentences
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 
 def relations(

@@ -20,7 +20,7 @@ from bertlens.scores.head_scores import HeadScores
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
     from bertlens.widgets.explorer import Explorer
 
 LEVEL = 0.05

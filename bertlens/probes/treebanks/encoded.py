@@ -15,7 +15,7 @@ from bertlens.probes.treebanks.treebank import Errors, Sentence, Treebank, check
 from bertlens.text.encoding import Encoding, encode
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 Long: TypeAlias = Literal["skip", "cut", "error"]
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from bertlens import capture
-from bertlens.attend import attend, attend_inputs
 from bertlens.attention.maps import Attention
 from bertlens.errors import require
+from bertlens.lens.forward import attend, attend_inputs
+from bertlens.lens.windows import Windows
 from bertlens.text.text_model import Inputs, shown_name
-from bertlens.windows import Windows
 
 if TYPE_CHECKING:
     from bertlens.attention.find_heads import Pattern
@@ -182,7 +182,7 @@ class Lens(Inputs):
         Raises:
             as a call; a TypeError says which text.
         """
-        from bertlens.many import many
+        from bertlens.lens.batches import many
 
         return many(self, texts, batch_size=batch_size, truncate=truncate, exact=exact)
 
@@ -199,7 +199,7 @@ class Lens(Inputs):
         Raises:
             TypeError: the model has no language-model head.
         """
-        from bertlens.generation import generate
+        from bertlens.lens.generation import generate
 
         return generate(self, prompt, max_new_tokens=max_new_tokens, options=options)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from bertlens.attend import attend
 from bertlens.attention.maps import Attention
+from bertlens.lens.forward import attend
 from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 
 def many(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from bertlens.attend import attend
 from bertlens.attention.maps import Attention, Weights
+from bertlens.lens.forward import attend
 from bertlens.text.encoding import Encoding, encode, encode_windows
 from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 MOST_STITCHED = 2**28
 """A stitched layer holds at most so many numbers (1 GB of float32)."""

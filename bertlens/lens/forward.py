@@ -12,7 +12,7 @@ from bertlens.attention.prediction import predict
 from bertlens.text.encoding import Encoding, Token, Word
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 Side = tuple[tuple[Token, ...], tuple[Word, ...]]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bertlens import capture
-from bertlens.attend import attend
 from bertlens.attention.maps import Attention
+from bertlens.lens.forward import attend
 from bertlens.text.encoding import Encoding
 from bertlens.text.generated import continued, open_ended
 from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from bertlens.lens.lens import Lens
 
 
 def generate(lens: Lens, prompt: str, *, max_new_tokens: int, options: dict[str, Any]) -> Attention:

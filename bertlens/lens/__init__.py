@@ -1,0 +1,1 @@
+"""Lens: a model and its tokenizer, and what comes of calling them."""
