@@ -22,7 +22,7 @@ from playwright.sync_api import Locator, Page
 CONFIG = """
 from jupyterlab.galata import configure_jupyter_server
 
-from bertlens.commands.demo import without_news
+from bertlens.cli.demo import without_news
 
 configure_jupyter_server(c)
 c.ServerApp.port = {port}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertlens.commands.demo import NOTEBOOK, shipped_notebooks
+from bertlens.cli.demo import NOTEBOOK, shipped_notebooks
 from tests.browser.explorer import Explorer
 from tests.browser.jupyter import Lab, Notebook
 

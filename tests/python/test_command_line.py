@@ -14,22 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from bertlens import cli
-from bertlens.commands import demo
+from bertlens.cli import demo, main
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["--help"])
+        main.main(["--help"])
 
     assert stopped.value.code == 0
     shown = capsys.readouterr().out
-    assert all(name in shown for name in cli.COMMANDS)
+    assert all(name in shown for name in main.COMMANDS)
 
 
 def test_an_unknown_command_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["dance"])
+        main.main(["dance"])
 
     assert stopped.value.code == 2
     assert "dance" in capsys.readouterr().err
@@ -38,7 +37,7 @@ def test_an_unknown_command_is_refused_by_name(capsys: pytest.CaptureFixture[str
 def test_help_imports_neither_torch_nor_jupyterlab() -> None:
     script = (
         "import sys; from bertlens import cli\n"
-        "try: cli.main(['demo', '--help'])\n"
+        "try: main.main(['demo', '--help'])\n"
         "except SystemExit: pass\n"
         "print([name for name in ('torch', 'transformers', 'jupyterlab') if name in sys.modules])"
     )
@@ -86,12 +85,12 @@ def test_the_demo_without_its_extra_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
 
-    assert cli.main(["demo", "--no-browser"]) == 2
+    assert main.main(["demo", "--no-browser"]) == 2
     assert "pip install 'bertlens[demo]'" in capsys.readouterr().err
 
 
 def test_the_demo_serves_the_notebook_until_ctrl_c(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bertlens.cli", "demo", "--no-browser"]
+    command = [sys.executable, "-m", "bertlens.cli.main", "demo", "--no-browser"]
     running: list[subprocess.Popen[str]] = []
     pages: list[str] = []
     # A job in the background ignores Ctrl-C, and what it starts would, too.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bertlens as bl
-from bertlens.cli import main
+from bertlens.cli.main import main
 from bertlens.corpus import report
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 

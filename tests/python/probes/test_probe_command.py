@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bertlens as bl
-from bertlens.cli import main
+from bertlens.cli.main import main
 from tests.python.probes.conftest import conllu
 from tests.python.tiny import tiny, tokenizer_for
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bertlens.commands.running import add_model, add_place, lens_of, status_of
+from bertlens.cli.common import add_model, add_place, lens_of, status_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertlens.commands.running import add_model, add_place, lens_of, status_of
+from bertlens.cli.common import add_model, add_place, lens_of, status_of
 
 if TYPE_CHECKING:
     from bertlens.probes import RelationTable

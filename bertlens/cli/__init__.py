@@ -1,0 +1,1 @@
+"""The `bertlens` command, one subcommand a module."""

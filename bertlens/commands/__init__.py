@@ -1,1 +1,0 @@
-"""The subcommands of `bertlens`, one a module; see `bertlens.cli`."""
