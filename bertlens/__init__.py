@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bertlens.errors import BertlensError
     from bertlens.lens.lens import Lens
     from bertlens.scores.head_scores import HeadScores
-    from bertlens.text.encoding import Token, Word
+    from bertlens.text.tokens import Token, Word
 
 __version__ = "0.1.0"
 
@@ -32,19 +32,26 @@ _HOMES = {
     "BertlensError": "bertlens.errors",
     "HeadScores": "bertlens.scores.head_scores",
     "Lens": "bertlens.lens.lens",
-    "Token": "bertlens.text.encoding",
-    "Word": "bertlens.text.encoding",
+    "Token": "bertlens.text.tokens",
+    "Word": "bertlens.text.tokens",
     "head_view": "bertlens.bertviz",
     "model_view": "bertlens.bertviz",
 }
-_MODULES = {"find_heads", "clustering", "importance", "patterns", "probes", "surface"}
+_MODULES = {
+    "clustering": "bertlens.corpus.distances",
+    "find_heads": "bertlens.attention.find_heads",
+    "importance": "bertlens.corpus.importance",
+    "patterns": "bertlens.scores.patterns",
+    "probes": "bertlens.probes",
+    "surface": "bertlens.scores.catalogue",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _MODULES:
-        return import_module(f"bertlens.{name}")
+        return import_module(_MODULES[name])
     raise AttributeError(f"module 'bertlens' has no attribute {name!r}")
 
 

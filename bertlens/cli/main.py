@@ -1,6 +1,6 @@
 """The `bertlens` command: finds the subcommand's module and runs it.
 
-A subcommand is a module of `bertlens.commands` with `add_arguments(parser)` and `run(options)`.
+A subcommand is a module of `bertlens.cli` with `add_arguments(parser)` and `run(options)`.
 Only the module asked for is imported, so `bertlens --help` needs neither torch nor JupyterLab.
 """
 
@@ -33,9 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
         if name == chosen:
-            importlib.import_module(f"bertlens.commands.{name}").add_arguments(command)
+            importlib.import_module(f"bertlens.cli.{name}").add_arguments(command)
     options = parser.parse_args(given)
-    module = importlib.import_module(f"bertlens.commands.{options.command}")
+    module = importlib.import_module(f"bertlens.cli.{options.command}")
     status: int = module.run(options)
     return status
 

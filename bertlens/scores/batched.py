@@ -1,6 +1,6 @@
 """Surface patterns measured on batches of maps, in torch on the device where the maps are.
 
-The definitions are those of `bertlens.scores.patterns`; here everything that depends only on the tokens is
+The definitions are those of `scores.patterns`; here everything that depends only on the tokens is
 laid out once for a batch, and each layer's weights are then passed over a few times, whole batch at
 once: sums over columns are one product with indicators, neighbours are views of diagonals, and
 entropies are made in place.

@@ -13,12 +13,10 @@ from traitlets import Bool, Bunch, List, Unicode
 
 from bertlens.attention.maps import Attention
 from bertlens.scores.head_scores import HeadScores
+from bertlens.widgets import bundle
 
 # maps, query_key and text are imported for the requests that they answer.
-from bertlens.widgets import bundle
-from bertlens.widgets.requests import (
-    protocol,  # noqa: F401
-)
+from bertlens.widgets.requests import maps, protocol, query_key, text  # noqa: F401
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, SelectionTraits
 from bertlens.widgets.snapshot import Picture, picture
 

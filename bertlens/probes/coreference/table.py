@@ -33,7 +33,7 @@ class CoreferenceRow(NamedTuple):
     """A kind of mention, the head that finds most antecedents, and the baselines.
 
     Accuracies are shares from 0 to 1, `low` and `high` the 95% Wilson interval of `accuracy`;
-    baselines are those of `bertlens.probes.coreference.antecedents`, `chance` the share of candidates that are
+    baselines are those of `coreference.antecedents`, `chance` the share of candidates that are
     right.
     """
 

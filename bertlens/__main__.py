@@ -1,0 +1,7 @@
+"""`python -m bertlens`: the `bertlens` command."""
+
+import sys
+
+from bertlens.cli.main import main
+
+sys.exit(main())
