@@ -102,9 +102,9 @@ class Inside:
         Raises:
             ValueError: rows and columns are different tokens, or these are no weights of a model.
         """
-        from bertlens.attention.rollout import rolled_out
+        from bertlens.attention.rollout import attention_rollout
 
-        return rolled_out(self._attention)
+        return attention_rollout(self._attention)
 
     def flow(self, most_tokens: int | None = None) -> Attention:
         """Attention flow (Abnar & Zuidema 2020), [layer, 1, from, to], explored like a head.

@@ -19,11 +19,11 @@ Own: TypeAlias = list[int] | slice
 KEPT = 8
 """So many of the newest captures keep their tensors; older ones are captured anew when asked."""
 
-_newest: OrderedDict[int, weakref.ref[Capture]] = OrderedDict()
+_newest: OrderedDict[int, weakref.ref[CaptureCache]] = OrderedDict()
 _guard = threading.RLock()
 
 
-class Capture:
+class CaptureCache:
     """A pass of a model, whose tensors live while it is among the newest.
 
     Args:
@@ -35,7 +35,7 @@ class Capture:
     def __init__(self, run: Callable[[], Stored], replay: Replay | None = None) -> None:
         self._run = run
         self._replay = replay
-        self._again: Capture | None = None
+        self._again: CaptureCache | None = None
         self._stored: Stored | None = None
         self._made: tuple[object, Weights] | None = None
         self._lock = threading.RLock()
@@ -92,7 +92,7 @@ class Capture:
         self.replay.check(kind)
         with self._lock:
             if self._again is None:
-                self._again = Capture(self.replay.store)
+                self._again = CaptureCache(self.replay.store)
             again = self._again
         return again.stored().kinds[kind]
 
@@ -108,7 +108,7 @@ class Capture:
         return self._stored is not None
 
 
-class Captured:
+class CapturedWeights:
     """A source of weights over one kind of attention of one text of a capture.
 
     Heads that a layer lacks, where others have more, are NaN.
@@ -120,7 +120,7 @@ class Captured:
 
     def __init__(
         self,
-        capture: Capture,
+        capture: CaptureCache,
         kind: str,
         *,
         text: int = 0,
@@ -219,7 +219,7 @@ class Captured:
         return self._capture.holds_tensors
 
 
-def _touch(capture: Capture) -> None:
+def _touch(capture: CaptureCache) -> None:
     """Note that `capture` was used, and let the oldest beyond KEPT go."""
     key = id(capture)
     with _guard:

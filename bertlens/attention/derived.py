@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention.maps import Dense
+from bertlens.attention.maps import DenseWeights
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention, Source
+    from bertlens.attention.maps import Attention, WeightSource
 
 
 def derived(
     attention: Attention,
-    source: Source,
+    source: WeightSource,
     measure: str,
     caveat: str,
     again: Callable[[Attention], Attention],
@@ -38,9 +38,9 @@ def derived(
     return made
 
 
-def dense(maps: NDArray[np.float64]) -> Dense:
+def dense(maps: NDArray[np.float64]) -> DenseWeights:
     """A source of maps [layer, head, from, to]."""
-    return Dense(np.ascontiguousarray(maps, dtype=np.float32))
+    return DenseWeights(np.ascontiguousarray(maps, dtype=np.float32))
 
 
 def at_token_level(attention: Attention, what: str) -> Attention:

@@ -193,7 +193,7 @@ def over_texts(
             f"lambda a, b: a.label == b.label, not {pattern!r}."
         )
     count = _Count(pattern, level)
-    coverage = stream.sweep(
+    coverage = stream.stream(
         lens,
         read(texts),
         count.visit,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bertlens.attention.maps import Attention, Dense, Weights
+from bertlens.attention.maps import Attention, DenseWeights, Weights
 from bertlens.text.labels import SPACE_MARKS, from_piece
 from bertlens.text.tokens import Token, Word
 
@@ -47,7 +47,7 @@ def from_tensors(
         )
     text = " ".join(word.text for word in rows[1] if not word.special)
     return Attention(
-        Dense(weights),
+        DenseWeights(weights),
         *rows,
         columns=None if to_tokens is None else columns,
         model_name=name,

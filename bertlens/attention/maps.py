@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bertlens.attention.attention import Inside
-from bertlens.attention.sources import Dense, Pooled, Source, Weights
+from bertlens.attention.sources import DenseWeights, Weights, WeightSource, WordPooled
 from bertlens.text.encoding import Token, Word
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attention",
-    "Dense",
-    "Pooled",
-    "Source",
+    "DenseWeights",
+    "WeightSource",
     "Weights",
+    "WordPooled",
     "as_tokens",
     "checked_index",
     "joined_kinds",
@@ -59,7 +59,7 @@ class Attention(Inside):
 
     def __init__(
         self,
-        source: Source,
+        source: WeightSource,
         tokens: Sequence[Token],
         words: Sequence[Word],
         *,
@@ -208,7 +208,7 @@ class Attention(Inside):
         columns = as_tokens(self.to_words_, self.to_tokens) if crossed else None
         tokens, words = as_tokens(self.words, self.tokens)
         made = Attention(
-            Pooled(self._source, self.words, self.to_words_),
+            WordPooled(self._source, self.words, self.to_words_),
             tokens,
             words,
             columns=columns,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens.attention.captured import Captured, Own
+from bertlens.attention.captured import CapturedWeights, Own
 from bertlens.attention.derived import at_token_level
 from bertlens.attention.maps import checked_index
 from bertlens.capture import Call, part, scores_before_softmax
@@ -49,14 +49,14 @@ class ScoreParts:
     sink: Floats | None
 
 
-def captured(attention: Attention, what: str) -> Captured:
+def captured(attention: Attention, what: str) -> CapturedWeights:
     """The capture behind an attention.
 
     Raises:
         OutOfReachError: there is none: the weights were given or derived.
     """
     source = attention._source
-    if attention.measure != "weights" or not isinstance(source, Captured):
+    if attention.measure != "weights" or not isinstance(source, CapturedWeights):
         raise OutOfReachError(
             f"{what} are not to be had here: these are {attention.measure} without a pass of a "
             "model behind them. Ask the attention that a Lens made of a text."
@@ -131,7 +131,7 @@ def _own(index: int, own: Own, n: int) -> int:
     return own[checked_index(index, len(own), "token")]
 
 
-def _call(attention: Attention, layer: int) -> tuple[Call, Captured]:
+def _call(attention: Attention, layer: int) -> tuple[Call, CapturedWeights]:
     source = captured(at_token_level(attention, "Queries and keys"), "Queries and keys")
     return source.call(checked_index(layer, attention.n_layers, "layer")), source
 

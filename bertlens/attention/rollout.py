@@ -88,13 +88,13 @@ def layers_of(attention: Attention) -> Iterator[NDArray[np.float32]]:
     return (attention.weights(layer) for layer in range(attention.n_layers))
 
 
-def rolled_out(attention: Attention) -> Attention:
+def attention_rollout(attention: Attention) -> Attention:
     """Rollout of a text's attention, [layer, 1, n, n]: see `Attention.rollout`."""
     if attention.level == "word":
-        return rolled_out(at_token_level(attention, "Rollouts")).to_words()
+        return attention_rollout(at_token_level(attention, "Rollouts")).to_words()
     check_weights(attention, "Rollout")
     maps = rollout(layers_of(attention))[:, None]
-    return derived(attention, dense(maps), "rollout", ROLLOUT_CAVEAT, rolled_out)
+    return derived(attention, dense(maps), "rollout", ROLLOUT_CAVEAT, attention_rollout)
 
 
 def mean_of(attention: Attention, over: Over) -> Attention:

@@ -14,7 +14,7 @@ from bertlens.text.tokens import Word
 Weights = NDArray[np.float32]
 
 
-class Source(Protocol):
+class WeightSource(Protocol):
     """Where weights come from, a layer at a time."""
 
     @property
@@ -41,7 +41,7 @@ class Source(Protocol):
         ...
 
 
-class Dense:
+class DenseWeights:
     """Weights that are all there: float32 [layer, head, from, to]."""
 
     def __init__(self, weights: Weights) -> None:
@@ -72,14 +72,14 @@ class Dense:
         """Nothing to let go: there is no way back to these weights."""
 
 
-class Pooled:
+class WordPooled:
     """Word-level weights of a token-level source (paper section 4.1).
 
     Attention to a word is the sum over its tokens, attention from a word the mean over its tokens;
     rows keep their sums.
     """
 
-    def __init__(self, source: Source, rows: Sequence[Word], columns: Sequence[Word]) -> None:
+    def __init__(self, source: WeightSource, rows: Sequence[Word], columns: Sequence[Word]) -> None:
         self._source = source
         self._tokens = [word.tokens for word in rows]
         self._rows = _places(rows)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bertlens.scores import catalogue
 from bertlens.scores.catalogue import PATTERNS, Pattern
 from bertlens.scores.head_scores import HeadScores, ScoreTable
-from bertlens.scores.statistics import Counter
-from bertlens.text.token_types import Kinds, kinds_of
+from bertlens.scores.statistics import ScoreCollector
+from bertlens.text.token_types import TokenTypes, token_types_of
 
 if TYPE_CHECKING:
     from bertlens.attention.maps import Attention
@@ -51,11 +51,11 @@ class TextScores(ScoreTable):
     def _measured(self, patterns: Collection[Pattern]) -> dict[str, HeadScores]:
         attention = self._attention
         tokenizer = None if attention.lens is None else attention.lens.tokenizer
-        rows = kinds_of(attention.tokens, tokenizer)
-        columns: Kinds | None = None
+        rows = token_types_of(attention.tokens, tokenizer)
+        columns: TokenTypes | None = None
         if attention.to_tokens is not attention.tokens:
-            columns = kinds_of(attention.to_tokens, tokenizer)
-        counter = Counter(tokenizer, patterns)
+            columns = token_types_of(attention.to_tokens, tokenizer)
+        counter = ScoreCollector(tokenizer, patterns)
         counter.count(
             rows, columns, (attention.weights(layer) for layer in range(attention.n_layers))
         )

@@ -19,7 +19,7 @@ from bertlens.attention.query_key import captured
 from bertlens.capture import Projected
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention, Source
+    from bertlens.attention.maps import Attention, WeightSource
 
 Floats = NDArray[np.float32]
 
@@ -67,7 +67,7 @@ class Norms:
         lengths: ||f(x_j)|| of each layer, [head, to].
     """
 
-    def __init__(self, weights: Source, lengths: Sequence[Floats]) -> None:
+    def __init__(self, weights: WeightSource, lengths: Sequence[Floats]) -> None:
         self._weights = weights
         self._lengths = lengths
 

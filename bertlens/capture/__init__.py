@@ -15,20 +15,20 @@ from bertlens.capture.model_info import (
     vocabulary_size,
 )
 from bertlens.capture.part import part
-from bertlens.capture.plan import TIERS, Reach
+from bertlens.capture.plan import TIERS, CapturePlan
 from bertlens.capture.projection import Projected
 from bertlens.capture.raw_scores import Scores, scores_before_softmax
 from bertlens.capture.replay import Replay
-from bertlens.capture.state import borrowed, model_lock
+from bertlens.capture.state import model_lock, preserve_state
 from bertlens.capture.submodel import answers, unwrapped
 from bertlens.capture.writing import written
 
 __all__ = [
     "TIERS",
     "Call",
+    "CapturePlan",
     "Layer",
     "Projected",
-    "Reach",
     "Replay",
     "Scores",
     "Stored",

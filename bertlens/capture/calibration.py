@@ -19,19 +19,19 @@ from bertlens.capture.attention_function import Call
 from bertlens.capture.forward import run
 from bertlens.capture.layouts import form_of
 from bertlens.capture.matching import by_taps, tapped_layers
-from bertlens.capture.plan import Place, Reach
-from bertlens.capture.reference import Truth, same, truth_of
-from bertlens.capture.state import borrowed, random_state_kept, seed
+from bertlens.capture.plan import CapturePlan, Place
+from bertlens.capture.reference import EagerReference, same, truth_of
+from bertlens.capture.state import preserve_state, random_state_kept, seed
 from bertlens.capture.submodel import has_two_ways, is_short, settle, sorts_by_windows, unwrapped
 from bertlens.errors import NoAttentionError
 
-_found: weakref.WeakKeyDictionary[nn.Module, dict[Any, Reach]] = weakref.WeakKeyDictionary()
+_found: weakref.WeakKeyDictionary[nn.Module, dict[Any, CapturePlan]] = weakref.WeakKeyDictionary()
 
 SAMPLE = 16
 """So many tokens of the person's first text are enough to tell the ways apart."""
 
 
-def reach_of(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> Reach:
+def reach_of(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
     """The ways to the attention of `body`, a part of `model`; found once for each set of inputs.
 
     Raises:
@@ -60,14 +60,14 @@ def forget(body: nn.Module) -> None:
 
 def _find(
     model: nn.Module, body: nn.Module, short: Mapping[str, Any], inputs: Mapping[str, Any]
-) -> Reach:
+) -> CapturePlan:
     return replace(_ways(model, body, short, inputs), by_windows=sorts_by_windows(body))
 
 
 def _ways(
     model: nn.Module, body: nn.Module, short: Mapping[str, Any], inputs: Mapping[str, Any]
-) -> Reach:
-    with borrowed(unwrapped(model)), random_state_kept():
+) -> CapturePlan:
+    with preserve_state(unwrapped(model)), random_state_kept():
         try:
             return _calibrated(body, short)
         except NoAttentionError:
@@ -97,7 +97,7 @@ def _small(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return cut
 
 
-def _calibrated(body: nn.Module, inputs: Mapping[str, Any]) -> Reach:
+def _calibrated(body: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
     settle(body, inputs)
     made = tapped_layers(body, inputs)
     truth = truth_of(body, inputs)
@@ -123,7 +123,7 @@ def _calibrated(body: nn.Module, inputs: Mapping[str, Any]) -> Reach:
     raise NoAttentionError(unreachable(body, listed, tapped_reach.left_out))
 
 
-def _with_what_is_left_out(reach: Reach, listed: Collection[str]) -> Reach:
+def _with_what_is_left_out(reach: CapturePlan, listed: Collection[str]) -> CapturePlan:
     """Say of every kind that the model lists and that is not shown that it is no weights."""
     rest = {
         kind: "what the model lists are no attention weights"
@@ -134,10 +134,10 @@ def _with_what_is_left_out(reach: Reach, listed: Collection[str]) -> Reach:
 
 
 def _candidates(
-    tapped_reach: Reach, truth: Truth, forms: Mapping[str, str | None]
-) -> Iterator[Reach]:
+    tapped_reach: CapturePlan, truth: EagerReference, forms: Mapping[str, str | None]
+) -> Iterator[CapturePlan]:
     """Ways to what the taps do not reach, the best first; then ways without taps."""
-    for base in (tapped_reach, Reach()):
+    for base in (tapped_reach, CapturePlan()):
         rest = {
             kind: form
             for kind, form in forms.items()
@@ -154,7 +154,7 @@ def _candidates(
         yield replace(with_rest, lists={kind: truth.lists[kind] for kind in rest})
 
 
-def _hooks(kinds: Collection[str], truth: Truth) -> dict[Place, str] | None:
+def _hooks(kinds: Collection[str], truth: EagerReference) -> dict[Place, str] | None:
     """Where the modules return the layers of some kinds; None if not all are found."""
     hooks: dict[Place, str] = {}
     for kind in kinds:
@@ -166,7 +166,7 @@ def _hooks(kinds: Collection[str], truth: Truth) -> dict[Place, str] | None:
 
 
 def _gives_the_truth(
-    reach: Reach, body: nn.Module, inputs: Mapping[str, Any], truth: Truth
+    reach: CapturePlan, body: nn.Module, inputs: Mapping[str, Any], truth: EagerReference
 ) -> bool:
     raw = replace(reach, forms=dict.fromkeys(reach.forms, "as is"))
     seen = _Seen()
@@ -182,7 +182,7 @@ def _gives_the_truth(
     )
 
 
-def _known(reach: Reach, truth: Truth) -> list[str]:
+def _known(reach: CapturePlan, truth: EagerReference) -> list[str]:
     return [kind for kind in reach.layers if kind in truth.kinds]
 
 

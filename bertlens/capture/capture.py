@@ -13,8 +13,8 @@ from bertlens.capture.attention_function import Call, fast_output
 from bertlens.capture.calibration import forget, reach_of
 from bertlens.capture.forward import Receiver, run
 from bertlens.capture.layouts import FORMS
-from bertlens.capture.plan import Reach
-from bertlens.capture.state import borrowed, random_state_kept
+from bertlens.capture.plan import CapturePlan
+from bertlens.capture.state import preserve_state, random_state_kept
 from bertlens.capture.submodel import answers, body_of, unwrapped
 from bertlens.errors import BertlensError, NoAttentionError
 
@@ -101,7 +101,7 @@ class Stored:
     """
 
     kinds: dict[str, list[Layer]]
-    reach: Reach
+    reach: CapturePlan
     logits: dict[str, Tensor] = field(default_factory=dict)
 
     @property
@@ -222,7 +222,7 @@ def stream(
     return reach.layers[chosen]
 
 
-def reach(model: nn.Module, inputs: Mapping[str, Any]) -> Reach:
+def reach(model: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
     """How the model's attention is reached on such inputs."""
     return reach_of(model, body_of(model, inputs), inputs)
 
@@ -235,12 +235,14 @@ def _logits(outputs: Any) -> dict[str, Tensor]:
     }
 
 
-def _run(model: nn.Module, inputs: Mapping[str, Any], receiver: Receiver) -> tuple[Reach, Any]:
+def _run(
+    model: nn.Module, inputs: Mapping[str, Any], receiver: Receiver
+) -> tuple[CapturePlan, Any]:
     body = body_of(model, inputs)
     reach = reach_of(model, body, inputs)
     counted = _Counted(receiver)
     # ViLT and ViTMAE pick patches by chance: the same ones each time a capture is made anew.
-    with borrowed(unwrapped(model)), random_state_kept():
+    with preserve_state(unwrapped(model)), random_state_kept():
         outputs = run(body, inputs, reach, counted)
     if counted.layers != dict(reach.layers):
         forget(body)

@@ -14,7 +14,7 @@ from bertlens.capture.hooks import taken
 from bertlens.capture.layouts import FORMS, Sizes
 from bertlens.capture.outputs import attention_fields
 from bertlens.capture.packed import Forwards, refused
-from bertlens.capture.plan import Reach
+from bertlens.capture.plan import CapturePlan
 from bertlens.capture.state import attention_configs
 from bertlens.capture.submodel import call_body, settle
 
@@ -31,7 +31,7 @@ class Receiver(Protocol):
         ...
 
 
-def run(body: nn.Module, inputs: Mapping[str, Any], reach: Reach, receiver: Receiver) -> Any:
+def run(body: nn.Module, inputs: Mapping[str, Any], reach: CapturePlan, receiver: Receiver) -> Any:
     """Run a body, inside `borrowed`, and show its attention to `receiver`. Returns its outputs."""
     settle(body, inputs)
     counts: Counter[str] = Counter()

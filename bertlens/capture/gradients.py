@@ -11,7 +11,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_N
 
 from bertlens.capture.attention_function import Call, fast_output, tapped
 from bertlens.capture.calibration import reach_of
-from bertlens.capture.state import borrowed
+from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import base_of, body_of, unwrapped
 from bertlens.errors import NoAttentionError
 
@@ -53,7 +53,7 @@ def gradients(
         layers.append(weights)
         return output
 
-    with borrowed(unwrapped(model), gradients=True), tapped(base_of(model), keep):
+    with preserve_state(unwrapped(model), gradients=True), tapped(base_of(model), keep):
         value = loss(model, dict(inputs))
         if not isinstance(value, Tensor) or value.numel() != 1:
             shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__

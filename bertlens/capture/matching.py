@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, tapped
 from bertlens.capture.packed import Forwards
-from bertlens.capture.plan import Reach
-from bertlens.capture.reference import Truth, agree, same
+from bertlens.capture.plan import CapturePlan
+from bertlens.capture.reference import EagerReference, agree, same
 from bertlens.capture.state import seed
 from bertlens.capture.submodel import call_body
 
@@ -55,7 +55,7 @@ def tapped_layers(body: nn.Module, inputs: Mapping[str, Any]) -> Tapped:
     return made
 
 
-def by_taps(made: Tapped, truth: Truth) -> Reach:
+def by_taps(made: Tapped, truth: EagerReference) -> CapturePlan:
     """Give each layer the kind whose next layer has the same weights."""
     used: Counter[str] = Counter()
     kind_at: dict[str, str | None] = {}
@@ -72,7 +72,7 @@ def by_taps(made: Tapped, truth: Truth) -> Reach:
     left_out = _doubtful(unlisted, made, truth)
     taps |= {path: kind for path, kind in unlisted.items() if kind not in left_out}
     layers = Counter(taps[path] for path, _ in made.layers if path in taps)
-    return Reach(
+    return CapturePlan(
         taps,
         layers=dict(layers),
         forms=dict.fromkeys(layers, "as is"),
@@ -85,7 +85,7 @@ def _is_next(weights: Tensor, tensors: list[Tensor], used: int) -> bool:
     return used < len(tensors) and same(weights, tensors[used])
 
 
-def _unlisted(made: Tapped, listed: set[str], truth: Truth) -> dict[str, str]:
+def _unlisted(made: Tapped, listed: set[str], truth: EagerReference) -> dict[str, str]:
     """Kinds of layers that the model's outputs do not list: by where they are and their sizes."""
     if truth.kinds and not listed:
         return {}  # the outputs list other numbers: what the calls give is not the whole
@@ -107,7 +107,7 @@ def _unlisted(made: Tapped, listed: set[str], truth: Truth) -> dict[str, str]:
     }
 
 
-def _doubtful(unlisted: Mapping[str, str], made: Tapped, truth: Truth) -> dict[str, str]:
+def _doubtful(unlisted: Mapping[str, str], made: Tapped, truth: EagerReference) -> dict[str, str]:
     """Kinds that nothing shows to be right -> why."""
     left_out = {
         unlisted[path]: f"its attention function is called in a way that tells no layers: {why}"

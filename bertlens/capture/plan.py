@@ -29,7 +29,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Reach:
+class CapturePlan:
     """The ways to a model's kinds of attention, found by running it once on a small text.
 
     Attributes:

@@ -18,7 +18,7 @@ from bertlens.capture.submodel import call_body
 
 
 @dataclass
-class Truth:
+class EagerReference:
     """A pass in eager mode.
 
     Attributes:
@@ -48,9 +48,9 @@ class Truth:
                 self.lists[kind] = Listed(name, indices)
 
 
-def truth_of(body: nn.Module, inputs: Mapping[str, Any]) -> Truth:
+def truth_of(body: nn.Module, inputs: Mapping[str, Any]) -> EagerReference:
     """Run the model in eager mode, inside `borrowed`, and read what it lists."""
-    truth = Truth()
+    truth = EagerReference()
 
     def see(path: str, output: Any) -> None:
         for steps, tensor in tensors_in(output):
@@ -65,7 +65,7 @@ def truth_of(body: nn.Module, inputs: Mapping[str, Any]) -> Truth:
             outputs = call_body(body, inputs, output_attentions=True)
     except (TypeError, ValueError, NotImplementedError):
         seed()
-        return Truth(outputs=call_body(body, inputs))  # a family that has no such option
+        return EagerReference(outputs=call_body(body, inputs))  # a family that has no such option
     truth.read(outputs)
     return truth
 

@@ -14,7 +14,7 @@ from bertlens.capture.capture import Stored, store
 from bertlens.capture.forward import run
 from bertlens.capture.plan import TIERS
 from bertlens.capture.projection import Follower, Projected
-from bertlens.capture.state import borrowed, random_state_kept
+from bertlens.capture.state import preserve_state, random_state_kept
 from bertlens.capture.submodel import body_of, unwrapped
 from bertlens.errors import OutOfReachError
 
@@ -70,7 +70,7 @@ class Replay:
         body = body_of(self.model, self.inputs)
         reach = reach_of(self.model, body, self.inputs)
         follow = _Follow(kind, layers, Follower())
-        with borrowed(unwrapped(self.model)), random_state_kept():
+        with preserve_state(unwrapped(self.model)), random_state_kept():
             with follow.follower.watching(body):
                 run(body, self.inputs, reach, follow)
             for layer in follow.follower.layers:

@@ -46,7 +46,7 @@ def attention_configs(model: nn.Module) -> list[Any]:
 
 
 @contextmanager
-def borrowed(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
+def preserve_state(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """Hold the model in eval mode, without gradients unless asked; restore it whatever happens.
 
     Every module's own training flag, hooks and submodules, and every config's attention

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from bertlens.capture.state import borrowed
+from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import unwrapped
 
 
@@ -27,6 +27,6 @@ def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list
             "with AutoModelForCausalLM or AutoModelForSeq2SeqLM."
         )
     settings = {"do_sample": False, **options, "return_dict_in_generate": False}
-    with borrowed(whole):
+    with preserve_state(whole):
         ids = whole.generate(**inputs, **settings)
     return [int(i) for i in ids[0]]

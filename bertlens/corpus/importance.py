@@ -14,12 +14,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from bertlens.capture.gradients import Loss, gradients, has_masked_lm_head, masked_lm_class
-from bertlens.corpus.stream import Coverage, encoded
+from bertlens.corpus.stream import RunSummary, encoded
 from bertlens.errors import NoLossError
 from bertlens.scores.head_scores import HeadScores, Notable, ScoreTable
-from bertlens.scores.statistics import Tally
+from bertlens.scores.statistics import RunningStats
 from bertlens.text.encoding import Encoding
-from bertlens.text.token_types import Flags, Kinds, kinds_of
+from bertlens.text.token_types import Flags, TokenTypes, token_types_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ class Importance(ScoreTable):
         coverage: what became of the texts.
     """
 
-    def __init__(self, tally: Tally, coverage: Coverage) -> None:
+    def __init__(self, tally: RunningStats, coverage: RunSummary) -> None:
         scores = tally.scores()
         if "gate" in scores:
             scores["gate_normalised"] = within_layers(scores["gate"])
@@ -118,7 +118,7 @@ def by_gradient(
         _check_masked_lm(lens)
     if not 0 < mask_rate <= 1:
         raise ValueError(f"mask_rate must be between 0 and 1, not {mask_rate}.")
-    coverage, tally = Coverage(), Tally(_MEANINGS)
+    coverage, tally = RunSummary(), RunningStats(_MEANINGS)
     try:
         for index, _, encoding in tqdm(
             encoded(lens, enumerate(texts), coverage, truncate=truncate),
@@ -129,7 +129,9 @@ def by_gradient(
             if own_loss is None:
                 inputs, own_loss = masked(lens, encoding, mask_rate, reduction, (seed, index))
             weights, slopes = gradients(lens.model, inputs, own_loss)
-            tally = tally.merged(_one(kinds_of(encoding.tokens, lens.tokenizer), weights, slopes))
+            tally = tally.merged(
+                _one(token_types_of(encoding.tokens, lens.tokenizer), weights, slopes)
+            )
             coverage.counted += 1
     except KeyboardInterrupt:
         coverage.partial = True
@@ -195,7 +197,7 @@ def _check_masked_lm(lens: Lens) -> None:
     )
 
 
-def _one(kinds: Kinds, weights: list[Tensor], slopes: list[Tensor]) -> Tally:
+def _one(kinds: TokenTypes, weights: list[Tensor], slopes: list[Tensor]) -> RunningStats:
     """The tally of one text."""
     cls, sep, punctuation = kinds.cls, kinds.sep, kinds.punctuation
     columns: tuple[Flags, ...] = (cls, sep, punctuation, ~(cls | sep | punctuation))
@@ -211,7 +213,7 @@ def _one(kinds: Kinds, weights: list[Tensor], slopes: list[Tensor]) -> Tally:
         layers.append(np.stack([values, np.square(values)]))
     # Importance has no baseline: even attention changes no loss by itself.
     counts = np.array([applies, np.full(len(applies), np.nan)], dtype=float)
-    return Tally(_MEANINGS, tuple(layers), counts)
+    return RunningStats(_MEANINGS, tuple(layers), counts)
 
 
 def _array(tensor: Tensor) -> NDArray[np.float64]:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bertlens.corpus.scan import Counted, CountOptions, count, sources
-from bertlens.corpus.stream import Coverage, window_size
+from bertlens.corpus.stream import RunSummary, window_size
 from bertlens.errors import BertlensError, require
-from bertlens.scores.statistics import Tally
+from bertlens.scores.statistics import RunningStats
 
 if TYPE_CHECKING:
     from bertlens.lens.lens import Lens
@@ -56,7 +56,7 @@ def count_by_ray(
         if isinstance(texts, Dataset):
             texts = (row[column] for row in texts.iter_rows())
         found = sources(lens, texts, segments)
-        total = Counted(Tally(options.patterns), None, Coverage())
+        total = Counted(RunningStats(options.patterns), None, RunSummary())
         try:
             for counted in _results(lens, found, options, workers, progress):
                 total = total.merged(counted)

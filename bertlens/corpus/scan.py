@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from bertlens.corpus import stream
 from bertlens.corpus.distances import DistanceCounter, HeadDistances, HeadMap
 from bertlens.corpus.packing import packed
-from bertlens.corpus.stream import Batch, Coverage
+from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.scores.catalogue import BEHAVIOUR, Pattern, chosen
 from bertlens.scores.head_scores import ScoreTable
-from bertlens.scores.statistics import Counter, Tally
+from bertlens.scores.statistics import RunningStats, ScoreCollector
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,9 +33,9 @@ class Counted:
         coverage: what became of the texts.
     """
 
-    tally: Tally
+    tally: RunningStats
     distances: HeadDistances | None
-    coverage: Coverage
+    coverage: RunSummary
 
     def merged(self, other: Counted) -> Counted:
         """Both together; neither is changed.
@@ -165,7 +165,7 @@ def count(
     start: int = 0,
 ) -> Counted:
     """Count patterns over texts on this machine, as a stream; `start` is the first one's place."""
-    counter = Counter(lens.tokenizer, options.patterns)
+    counter = ScoreCollector(lens.tokenizer, options.patterns)
     apart = DistanceCounter() if options.distances else None
 
     def visit(layer: int, weights: Tensor, batch: Batch) -> None:
@@ -178,7 +178,7 @@ def count(
             apart.commit(batch)
         counter.commit(batch)
 
-    coverage = stream.sweep(
+    coverage = stream.stream(
         lens,
         texts,
         visit,

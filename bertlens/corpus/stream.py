@@ -60,7 +60,7 @@ class Batch:
 
 
 @dataclass
-class Coverage:
+class RunSummary:
     """What became of the texts of a corpus; none is lost silently.
 
     Attributes:
@@ -92,12 +92,12 @@ class Coverage:
         self.skipped[reason] += 1
         self.note(reason, index)
 
-    def merged(self, other: Coverage) -> Coverage:
+    def merged(self, other: RunSummary) -> RunSummary:
         """Both together; neither is changed."""
         both = {**self.examples}
         for reason, places in other.examples.items():
             both[reason] = [*both.get(reason, []), *places][: self.EXAMPLES]
-        return Coverage(
+        return RunSummary(
             self.texts + other.texts,
             self.counted + other.counted,
             self.cut + other.cut,
@@ -120,7 +120,7 @@ Visit: TypeAlias = Callable[[int, Tensor, Batch], None]
 """Takes a layer's index, its weights [batch, heads, from, to] and the batch."""
 
 
-def sweep(
+def stream(
     lens: Lens,
     texts: Iterable[Any],
     visit: Visit,
@@ -133,7 +133,7 @@ def sweep(
     progress: bool = True,
     total: int | None = None,
     start: int = 0,
-) -> Coverage:
+) -> RunSummary:
     """Run every text through the model and show each layer's weights to `visit`.
 
     The model is held a batch at a time, so that a widget on the same model gets its turn. An
@@ -157,7 +157,7 @@ def sweep(
         TypeError: an item is no text; the message says which.
         ValueError: a batch size below 1.
     """
-    coverage = Coverage()
+    coverage = RunSummary()
     with _bar(texts, progress, total) as bar:
         try:
             found = batches(
@@ -188,7 +188,7 @@ def run(
     *,
     layers: Collection[int] | None = None,
 ) -> None:
-    """Run one batch through the model; see `sweep`."""
+    """Run one batch through the model; see `stream`."""
     capture.stream(
         lens.model, inputs, lambda layer, weights: visit(layer, weights, batch), layers=layers
     )
@@ -197,7 +197,7 @@ def run(
 def batches(
     lens: Lens,
     texts: Iterable[Any],
-    coverage: Coverage,
+    coverage: RunSummary,
     *,
     text_of: Callable[[Any], Text] = lambda item: item,
     batch_size: int | None = None,
@@ -233,7 +233,7 @@ def window_size(lens: Lens, batch_size: int | None) -> int:
 def encoded(
     lens: Lens,
     texts: Iterable[tuple[int, Any]],
-    coverage: Coverage,
+    coverage: RunSummary,
     *,
     text_of: Callable[[Any], Text] = lambda item: item,
     truncate: bool = True,

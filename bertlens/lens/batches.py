@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from bertlens.attention.maps import Attention
-from bertlens.lens.forward import attend
+from bertlens.lens.forward import attention_of_encodings
 from bertlens.text.encoding import Encoding
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def many(
     for at in range(0, len(pairs), batch_size):
         batch = pairs[at : at + batch_size]
         targets = [target for _, target in batch if target is not None]
-        made += attend(lens, [source for source, _ in batch], targets or None, exact=exact)
+        made += attention_of_encodings(
+            lens, [source for source, _ in batch], targets or None, exact=exact
+        )
     return made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bertlens import capture
-from bertlens.attention.captured import Capture, Captured
+from bertlens.attention.captured import CaptureCache, CapturedWeights
 from bertlens.attention.maps import Attention, joined_kinds
 from bertlens.attention.prediction import predict
 from bertlens.text.encoding import Encoding, Token, Word
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Side = tuple[tuple[Token, ...], tuple[Word, ...]]
 
 
-def attend(
+def attention_of_encodings(
     lens: Lens,
     encodings: Sequence[Encoding],
     targets: Sequence[Encoding] | None = None,
@@ -59,7 +59,7 @@ def attend(
     return made
 
 
-def attend_inputs(lens: Lens, inputs: Mapping[str, Any], *, exact: bool = False) -> Attention:
+def attention_of_inputs(lens: Lens, inputs: Mapping[str, Any], *, exact: bool = False) -> Attention:
     """An Attention of what is no text, such as an image: its tokens are numbered positions."""
     on_device = {
         name: value.to(lens.device) if hasattr(value, "to") else value
@@ -78,8 +78,8 @@ def attend_inputs(lens: Lens, inputs: Mapping[str, Any], *, exact: bool = False)
     return _kinds(lens, capturing, 0, True, {}, common)
 
 
-def _capture(lens: Lens, inputs: Mapping[str, Any], exact: bool) -> Capture:
-    return Capture(
+def _capture(lens: Lens, inputs: Mapping[str, Any], exact: bool) -> CaptureCache:
+    return CaptureCache(
         lambda: capture.store(lens.model, inputs, exact=exact),
         capture.Replay(lens.model, inputs),
     )
@@ -95,7 +95,7 @@ def _sides(encoding: Encoding, target: Encoding | None) -> dict[str, tuple[Encod
 
 def _kinds(
     lens: Lens,
-    capturing: Capture,
+    capturing: CaptureCache,
     text: int,
     alone: bool,
     sides: Mapping[str, tuple[Encoding, Encoding]],
@@ -118,7 +118,7 @@ def _kinds(
         name = "encoder" if kind == "self" and lens.translates else kind
         found.append(
             Attention(
-                Captured(
+                CapturedWeights(
                     capturing,
                     kind,
                     text=text,

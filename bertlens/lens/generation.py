@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from bertlens import capture
 from bertlens.attention.maps import Attention
-from bertlens.lens.forward import attend
+from bertlens.lens.forward import attention_of_encodings
 from bertlens.text.encoding import Encoding
-from bertlens.text.generated import continued, open_ended
+from bertlens.text.generated import continued, without_closing_specials
 from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ def generate(lens: Lens, prompt: str, *, max_new_tokens: int, options: dict[str,
         start, *new = _written(lens, encoding, max_new_tokens, options)
         # The decoder never reads the last token that it wrote.
         target = continued(lens.tokenizer, _beginning(lens, start), new[:-1], segment=0)
-        return attend(lens, [encoding], [target], notes=[_note(new)])[0]
-    prompt_only = open_ended(encoding)
+        return attention_of_encodings(lens, [encoding], [target], notes=[_note(new)])[0]
+    prompt_only = without_closing_specials(encoding)
     new = _written(lens, prompt_only, max_new_tokens, options)[len(prompt_only) :]
     whole = continued(lens.tokenizer, prompt_only, new, segment=1)
-    return attend(lens, [whole], notes=[_note(new)])[0]
+    return attention_of_encodings(lens, [whole], notes=[_note(new)])[0]
 
 
 def _written(lens: Lens, encoding: Encoding, n: int, options: dict[str, Any]) -> list[int]:

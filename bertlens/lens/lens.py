@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from bertlens import capture
 from bertlens.attention.maps import Attention
 from bertlens.errors import require
-from bertlens.lens.forward import attend, attend_inputs
+from bertlens.lens.forward import attention_of_encodings, attention_of_inputs
 from bertlens.lens.windows import Windows
-from bertlens.text.text_model import Inputs, shown_name
+from bertlens.text.text_model import TextModel, shown_name
 
 if TYPE_CHECKING:
     from bertlens.attention.find_heads import Pattern
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bertlens.widgets.explorer import Explorer
 
 
-class Lens(Inputs):
+class Lens(TextModel):
     """A transformer and its tokenizer; call it with a text to get an Attention.
 
     Args:
@@ -146,22 +146,22 @@ class Lens(Inputs):
         if overlap is not None:
             raise TypeError("overlap=... belongs to windows: give window=... too.")
         if inputs is not None:
-            return attend_inputs(self, inputs, exact=exact)
+            return attention_of_inputs(self, inputs, exact=exact)
         if self.takes != "input_ids":
-            return attend_inputs(self, self._processed(text), exact=exact)
+            return attention_of_inputs(self, self._processed(text), exact=exact)
         if self.reads_target:
             source = self.encode(text, words=words, truncate=truncate)
             target = text_pair if words is None else words_pair
             if target is None:
-                return attend(self, [source], exact=exact)[0]
+                return attention_of_encodings(self, [source], exact=exact)[0]
             read = self.encode_target(target, truncate=truncate)
-            return attend(self, [source], [read], exact=exact)[0]
+            return attention_of_encodings(self, [source], [read], exact=exact)[0]
         encoding = self.encode(
             text, text_pair, words=words, words_pair=words_pair, truncate=truncate
         )
         # A classifier that is an encoder-decoder reads its own text again.
         targets = [self.encode_again(encoding)] if self.translates else None
-        return attend(self, [encoding], targets, exact=exact)[0]
+        return attention_of_encodings(self, [encoding], targets, exact=exact)[0]
 
     def many(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from bertlens.attention.maps import Attention, Weights
-from bertlens.lens.forward import attend
+from bertlens.lens.forward import attention_of_encodings
 from bertlens.text.encoding import Encoding, encode, encode_windows
 from bertlens.text.tokens import Token, Word
 
@@ -82,7 +82,9 @@ class Windows(Sequence[Attention]):
             raise IndexError(f"There is no window {index}: there are {len(self)}.")
         index %= len(self)
         if index not in self._made:
-            (self._made[index],) = attend(self._lens, [self.encodings[index]], exact=self._exact)
+            (self._made[index],) = attention_of_encodings(
+                self._lens, [self.encodings[index]], exact=self._exact
+            )
         return self._made[index]
 
     def owner(self, token: int) -> int:

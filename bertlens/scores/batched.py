@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertlens.scores.patterns import SMOOTHING
-from bertlens.text.token_types import Flags, Kinds
+from bertlens.text.token_types import Flags, TokenTypes
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Measurement:
     def __init__(
         self,
         measures: Sequence[Measure],
-        rows: Sequence[Kinds],
-        columns: Sequence[Kinds] | None,
+        rows: Sequence[TokenTypes],
+        columns: Sequence[TokenTypes] | None,
         shape: tuple[int, int],
         device: torch.device,
     ) -> None:
@@ -280,7 +280,7 @@ class Measurement:
         return made
 
 
-def _row_flags(kinds: Kinds, which: str) -> Flags:
+def _row_flags(kinds: TokenTypes, which: str) -> Flags:
     match which:
         case "all":
             return np.ones(len(kinds), bool)
@@ -293,7 +293,7 @@ def _row_flags(kinds: Kinds, which: str) -> Flags:
     raise KeyError(which)
 
 
-def _column_flags(kinds: Kinds, which: str | frozenset[str]) -> Flags:
+def _column_flags(kinds: TokenTypes, which: str | frozenset[str]) -> Flags:
     if isinstance(which, frozenset):
         return kinds.named(which)
     if which == "first":
@@ -302,7 +302,7 @@ def _column_flags(kinds: Kinds, which: str | frozenset[str]) -> Flags:
     return flags
 
 
-def _related(kinds: Kinds, relation: str) -> Flags:
+def _related(kinds: TokenTypes, relation: str) -> Flags:
     match relation:
         case "same text":
             return kinds.same_text()

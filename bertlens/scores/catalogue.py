@@ -101,13 +101,13 @@ PAPER = (
 )
 """The ten scores of the paper's section 3."""
 
-TOUR = ("next", "previous", "identical", "identical_other", "word_mates", "delimiters")
+VIG_PATTERNS = ("next", "previous", "identical", "identical_other", "word_mates", "delimiters")
 """The six patterns of Vig's "Deconstructing BERT", each as a score."""
 
 BEHAVIOUR = "behaviour"
 """The score that is a label: see `bertlens.scores.patterns.behaviours`."""
 
-NAMED_BY = ("entropy", "next", "previous", "cls", "sep", "punctuation")
+BEHAVIOUR_INPUTS = ("entropy", "next", "previous", "cls", "sep", "punctuation")
 """The scores that decide a head's behaviour."""
 
 
@@ -170,7 +170,7 @@ def chosen(
     names = list(PATTERNS) if scores is None else list(scores)
     if BEHAVIOUR in names:
         at = names.index(BEHAVIOUR)
-        names[at : at + 1] = NAMED_BY
+        names[at : at + 1] = BEHAVIOUR_INPUTS
     found = {name: pattern(name) for name in names}
     for name, wanted in (tokens or {}).items():
         if name in PATTERNS or name == BEHAVIOUR:

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from bertlens.scores import patterns
 from bertlens.scores.batched import Measurement
-from bertlens.scores.catalogue import BEHAVIOUR, NAMED_BY, Pattern
+from bertlens.scores.catalogue import BEHAVIOUR, BEHAVIOUR_INPUTS, Pattern
 from bertlens.scores.head_scores import HeadScores, Notable
-from bertlens.text.token_types import Kinds, kinds_of
+from bertlens.text.token_types import TokenTypes, token_types_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 
-class Meaning(Protocol):
+class ScoreInfo(Protocol):
     """What a score is called and means; see HeadScores."""
 
     @property
@@ -43,7 +43,7 @@ class Meaning(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class RunningStats:
     """What was counted of some patterns; nothing in it grows with the number of texts.
 
     Attributes:
@@ -54,11 +54,11 @@ class Tally:
             values of even attention on these, NaN where there is no such thing.
     """
 
-    patterns: tuple[Meaning, ...]
+    patterns: tuple[ScoreInfo, ...]
     layers: tuple[Numbers, ...] = ()
     texts: Numbers | None = None
 
-    def merged(self, other: Tally) -> Tally:
+    def merged(self, other: RunningStats) -> RunningStats:
         """Both together; neither is changed.
 
         Raises:
@@ -73,7 +73,7 @@ class Tally:
         if [part.shape for part in self.layers] != [part.shape for part in other.layers]:
             raise ValueError("Only tallies of models with the same layers and heads can be merged.")
         layers = tuple(a + b for a, b in zip(self.layers, other.layers, strict=True))
-        return Tally(self.patterns, layers, self.texts + other.texts)
+        return RunningStats(self.patterns, layers, self.texts + other.texts)
 
     def scores(self) -> dict[str, HeadScores]:
         """The mean over texts of every pattern, with a 95% interval (Student's t over texts)."""
@@ -104,8 +104,8 @@ class Tally:
                 high=high,
                 baseline=even / count if count and not np.isnan(even) else None,
             )
-        if all(name in made for name in NAMED_BY):
-            made[BEHAVIOUR] = behaviour({name: made[name] for name in NAMED_BY})
+        if all(name in made for name in BEHAVIOUR_INPUTS):
+            made[BEHAVIOUR] = behaviour({name: made[name] for name in BEHAVIOUR_INPUTS})
         return made
 
 
@@ -126,7 +126,7 @@ def behaviour(scores: dict[str, HeadScores]) -> HeadScores:
     )
 
 
-class Counter:
+class ScoreCollector:
     """Counts patterns batch by batch; `visit` and `commit` go to `corpus.sweep`.
 
     A batch enters the tally whole, in one assignment, so an interrupt leaves none half counted.
@@ -139,7 +139,7 @@ class Counter:
         self, tokenizer: PreTrainedTokenizerBase | None, chosen: Collection[Pattern]
     ) -> None:
         self._tokenizer = tokenizer
-        self.tally = Tally(tuple(chosen))
+        self.tally = RunningStats(tuple(chosen))
         self._measures = list(dict.fromkeys(pattern.measure for pattern in chosen))
         self._order = [self._measures.index(pattern.measure) for pattern in chosen]
         self._measurement: Measurement | None = None
@@ -150,7 +150,9 @@ class Counter:
         """Measure a layer's weights [text, head, from, to]."""
         if layer == 0 or self._measurement is None:
             self._values = []
-            kinds = [kinds_of(encoding.tokens, self._tokenizer) for encoding in batch.encodings]
+            kinds = [
+                token_types_of(encoding.tokens, self._tokenizer) for encoding in batch.encodings
+            ]
             self._start(kinds, None, weights)
         assert self._measurement is not None
         self._values.append(self._measurement(weights))
@@ -159,14 +161,16 @@ class Counter:
         """Add the batch that was visited."""
         self.tally = self.tally.merged(self._counted())
 
-    def _start(self, rows: list[Kinds], columns: list[Kinds] | None, weights: Tensor) -> None:
+    def _start(
+        self, rows: list[TokenTypes], columns: list[TokenTypes] | None, weights: Tensor
+    ) -> None:
         shape = (int(weights.shape[-2]), int(weights.shape[-1]))
         self._measurement = Measurement(self._measures, rows, columns, shape, weights.device)
         n = min(len(rows[0]), shape[1])
         causal = columns is None and is_causal(weights[0, :, :n, :n])
         self._even = self._measurement.uniform(causal)
 
-    def _counted(self) -> Tally:
+    def _counted(self) -> RunningStats:
         measurement, even = self._measurement, self._even
         assert measurement is not None
         assert even is not None
@@ -179,10 +183,10 @@ class Counter:
         texts = np.stack([applies, even.cpu().double().numpy()[order].sum(1)])
         self._measurement = self._even = None
         self._values = []
-        return Tally(self.tally.patterns, tuple(layers), texts)
+        return RunningStats(self.tally.patterns, tuple(layers), texts)
 
     def count(
-        self, rows: Kinds, columns: Kinds | None, layers: Iterable[NDArray[np.float32]]
+        self, rows: TokenTypes, columns: TokenTypes | None, layers: Iterable[NDArray[np.float32]]
     ) -> None:
         """Count one text whose maps [head, from, to] are there already."""
         for i, layer in enumerate(layers):

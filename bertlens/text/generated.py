@@ -13,7 +13,7 @@ from bertlens.text.tokens import Token, Word
 _INCOMPLETE = "\N{REPLACEMENT CHARACTER}"
 
 
-def open_ended(encoding: Encoding) -> Encoding:
+def without_closing_specials(encoding: Encoding) -> Encoding:
     """A prompt without the special tokens at its end, so that writing goes on from its text."""
     n = len(encoding)
     while n > 1 and encoding.tokens[n - 1].special:

@@ -16,7 +16,7 @@ from bertlens.text.batch import padded
 from bertlens.text.encoding import Encoding, encode, started
 
 
-class Inputs:
+class TextModel:
     """A model and its tokenizer, as far as it takes to give the model a text; base of Lens."""
 
     def __init__(self, model: Any, tokenizer: Any = None, *, name: str | None = None) -> None:

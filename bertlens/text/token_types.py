@@ -21,7 +21,7 @@ PUNCTUATION = frozenset({".", ","})
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
+class TokenTypes:
     """The kinds of a text's tokens, for any tokenizer.
 
     Attributes:
@@ -90,7 +90,9 @@ class Kinds:
         return other
 
 
-def kinds_of(tokens: Sequence[Token], tokenizer: PreTrainedTokenizerBase | None) -> Kinds:
+def token_types_of(
+    tokens: Sequence[Token], tokenizer: PreTrainedTokenizerBase | None
+) -> TokenTypes:
     """The kinds of a text's tokens, by the tokenizer's own names for its delimiters.
 
     Without a tokenizer a delimiter that opens the text counts as its classification token and
@@ -99,7 +101,7 @@ def kinds_of(tokens: Sequence[Token], tokenizer: PreTrainedTokenizerBase | None)
     special = [token.special for token in tokens]
     first = np.array([flag and i == 0 for i, flag in enumerate(special)])
     if tokenizer is None:
-        return Kinds(tuple(tokens), first, np.array(special) & ~first)
+        return TokenTypes(tuple(tokens), first, np.array(special) & ~first)
     opens = tokenizer.cls_token or tokenizer.bos_token
     closes = tokenizer.sep_token or tokenizer.eos_token
     is_open = np.array([token.special and token.text == opens for token in tokens])
@@ -107,4 +109,4 @@ def kinds_of(tokens: Sequence[Token], tokenizer: PreTrainedTokenizerBase | None)
     if opens == closes:
         # One token for both, as in GPT-2: it opens a text only where the text begins.
         is_open, is_close = is_open & first, is_close & ~first
-    return Kinds(tuple(tokens), is_open, is_close)
+    return TokenTypes(tuple(tokens), is_open, is_close)

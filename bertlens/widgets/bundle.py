@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bertlens.widgets.requests.protocol import Reply, Request, answers
+from bertlens.widgets.requests.protocol import Reply, Request, handles
 
 STATIC = Path(__file__).parent / "static"
 
@@ -34,7 +34,7 @@ def late_panes() -> str:
     return code.read_text(encoding="utf-8") if isinstance(code, Path) else code
 
 
-@answers("panes", timeless=True)
+@handles("panes", any_text=True)
 def panes(_: Request) -> Reply:
     """{} -> {code}: the panes that the first paint does not need."""
     return Reply(content={"code": late_panes()})

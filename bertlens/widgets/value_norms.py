@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bertlens.attention.derived import derived
-from bertlens.attention.maps import Attention, Source, Weights
+from bertlens.attention.maps import Attention, Weights, WeightSource
 
 SCALE = (
     "Value norms are drawn as shares of the head's largest sum of a row; Python gives them in the "
@@ -21,7 +21,7 @@ class Shares:
     Rows of a head stay comparable; heads do not, as one that writes little would hardly be seen.
     """
 
-    def __init__(self, norms: Source) -> None:
+    def __init__(self, norms: WeightSource) -> None:
         self._norms = norms
         self.n_layers = norms.n_layers
         self.n_heads = norms.n_heads

@@ -19,9 +19,9 @@ import torch
 
 import bertlens as bl
 from bertlens import capture
-from bertlens.corpus.stream import Coverage, batches
+from bertlens.corpus.stream import RunSummary, batches
 from bertlens.scores import catalogue, patterns
-from bertlens.text.token_types import kinds_of
+from bertlens.text.token_types import token_types_of
 
 ROUNDS = 3
 
@@ -72,7 +72,7 @@ def inputs_of(lens: bl.Lens, texts: list[tuple[str, str]]) -> Any:
     """Batches tokenized beforehand, so that the plain pass is the model's time alone."""
     key = (id(lens), len(texts))
     if key not in _made:
-        _made[key] = list(batches(lens, texts, Coverage()))
+        _made[key] = list(batches(lens, texts, RunSummary()))
     return _made[key]
 
 
@@ -86,7 +86,7 @@ def naive(lens: bl.Lens, texts: list[tuple[str, str]], *, apart: bool = False) -
         layers: list[np.ndarray] = []
         capture.stream(lens.model, inputs, lambda _, w, kept=layers: kept.append(w.numpy()))
         maps += list(np.stack(layers, 1))
-        kinds += [kinds_of(encoding.tokens, lens.tokenizer) for encoding in batch.encodings]
+        kinds += [token_types_of(encoding.tokens, lens.tokenizer) for encoding in batch.encodings]
     for own, kind in zip(maps, kinds, strict=True):
         if apart:
             naive_distances(own.reshape(-1, *own.shape[2:]))

@@ -21,7 +21,7 @@ from transformers import (
 
 import bertlens as bl
 from bertlens import capture
-from bertlens.attention.captured import Capture, Captured
+from bertlens.attention.captured import CaptureCache, CapturedWeights
 from tests.python.tiny import tiny, tokenizer_for
 
 TEXT = "At the store, I bought fresh strawberries."
@@ -95,6 +95,6 @@ def attention_of(family: str, text: str = TEXT, *, exact: bool = False) -> bl.At
     encoding = lens.encode(text)
     inputs = lens.tensors([encoding])
     replay = capture.Replay(lens.model, inputs)
-    run = Capture(lambda: capture.store(lens.model, inputs, exact=exact), replay)
-    source = Captured(run, run.stored().reach.kinds[0])
+    run = CaptureCache(lambda: capture.store(lens.model, inputs, exact=exact), replay)
+    source = CapturedWeights(run, run.stored().reach.kinds[0])
     return bl.Attention(source, encoding.tokens, encoding.words, lens=lens)

@@ -88,7 +88,7 @@ def test_entropies_of_the_packaged_model_are_the_reference_values(
 def test_attention_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_tokens() -> None:
     # "a ##b c": two words of two and one token
     weights = np.array([[[[0.5, 0.2, 0.3], [0.1, 0.3, 0.6], [0.2, 0.2, 0.6]]]], np.float32)
-    from bertlens.attention.maps import Dense
+    from bertlens.attention.maps import DenseWeights
 
     tokens = [
         bl.Token("a", "a", 0, 1, 0, 0, False),
@@ -96,7 +96,7 @@ def test_attention_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_tokens
         bl.Token("c", "c", 3, 4, 1, 0, False),
     ]
     words = [bl.Word("ab", (0, 1), 0, False, 0), bl.Word("c", (2,), 0, False, 1)]
-    found = bl.Attention(Dense(weights), tokens, words).to_words()
+    found = bl.Attention(DenseWeights(weights), tokens, words).to_words()
     # from "ab": mean of (0.5 + 0.2, 0.3) and (0.1 + 0.3, 0.6)
     np.testing.assert_allclose(found.weights(0, 0), [[0.55, 0.45], [0.4, 0.6]], atol=1e-6)
     assert [token.label for token in found.tokens] == ["ab", "c"]

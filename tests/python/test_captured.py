@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bertlens as bl
-from bertlens.attention.captured import KEPT, Captured
+from bertlens.attention.captured import KEPT, CapturedWeights
 from tests.python.tiny import tiny, tokenizer_for
 
 
@@ -18,9 +18,9 @@ def lens() -> bl.Lens:
     return bl.Lens(tiny("bert"), tokenizer_for("bert"))
 
 
-def source(attention: bl.Attention) -> Captured:
+def source(attention: bl.Attention) -> CapturedWeights:
     found = attention._source
-    assert isinstance(found, Captured)
+    assert isinstance(found, CapturedWeights)
     return found
 
 

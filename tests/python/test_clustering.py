@@ -11,7 +11,7 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 import bertlens as bl
-from bertlens.attention.maps import Attention, Dense
+from bertlens.attention.maps import Attention, DenseWeights
 from bertlens.corpus.distances import HeadDistances, distances, divergences
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
@@ -56,7 +56,7 @@ def test_the_reference_distances(demo: bl.Lens, shared: Path) -> None:
     total = None
     for number, text in enumerate(texts):
         encoding = demo.encode(*text["text"])
-        maps = Dense(reference[f"attention_{number}"])
+        maps = DenseWeights(reference[f"attention_{number}"])
         found = distances(Attention(maps, encoding.tokens, encoding.words, lens=demo))
         total = found if total is None else total.merged(found)
     assert total is not None

@@ -26,7 +26,7 @@ def collected(lens: bl.Lens, texts: object, **options: object) -> dict[tuple[int
         for i, (index, n) in enumerate(zip(batch.indices, batch.lengths, strict=True)):
             maps[layer, index] = weights[i, :, :n, :n].clone().numpy()
 
-    stream.sweep(lens, texts, visit, progress=False, **options)
+    stream.stream(lens, texts, visit, progress=False, **options)
     return maps
 
 
@@ -55,18 +55,18 @@ def test_strings_pairs_words_and_encodings_are_texts(lens: bl.Lens) -> None:
 
 def test_empty_and_long_texts_are_counted(lens: bl.Lens) -> None:
     texts = ["", "I went.", "  ", "the " * 100, []]
-    coverage = stream.sweep(lens, texts, lambda *_: None, progress=False)
+    coverage = stream.stream(lens, texts, lambda *_: None, progress=False)
     assert (coverage.texts, coverage.counted, coverage.cut) == (5, 2, 1)
     assert coverage.skipped == {"empty": 3}
     assert coverage.examples == {"empty": [0, 2, 4], "cut": [3]}
-    strict = stream.sweep(lens, texts, lambda *_: None, progress=False, truncate=False)
+    strict = stream.stream(lens, texts, lambda *_: None, progress=False, truncate=False)
     assert (strict.counted, strict.cut) == (1, 0)
     assert strict.skipped == {"empty": 3, "too long": 1}
 
 
 def test_an_item_that_is_no_text_is_named(lens: bl.Lens) -> None:
     with pytest.raises(TypeError, match=r"Text 1 of the corpus.*got 7"):
-        stream.sweep(lens, ["I went", 7], lambda *_: None, progress=False)
+        stream.stream(lens, ["I went", 7], lambda *_: None, progress=False)
 
 
 def test_an_interrupt_keeps_the_batches_that_were_whole(lens: bl.Lens) -> None:
@@ -76,7 +76,7 @@ def test_an_interrupt_keeps_the_batches_that_were_whole(lens: bl.Lens) -> None:
         if len(committed) == 2 and layer == 1:
             raise KeyboardInterrupt
 
-    coverage = stream.sweep(
+    coverage = stream.stream(
         lens, SENTENCES, visit, commit=committed.append, batch_size=1, progress=False
     )
     assert coverage.partial
@@ -91,7 +91,7 @@ def test_memory_is_flat_because_only_a_window_is_read_ahead(lens: bl.Lens) -> No
         for read in range(1, 10_000):  # noqa: B007
             yield "I went"
 
-    batches = stream.batches(lens, endless(), stream.Coverage(), batch_size=2)
+    batches = stream.batches(lens, endless(), stream.RunSummary(), batch_size=2)
     for _ in range(3):
         next(batches)
     assert read == stream.WINDOW * 2
@@ -99,7 +99,7 @@ def test_memory_is_flat_because_only_a_window_is_read_ahead(lens: bl.Lens) -> No
 
 def test_texts_of_like_length_share_a_batch(lens: bl.Lens) -> None:
     texts = ["the", "the cat sat on the mat", "the", "the cat sat on the mat"]
-    made = [b.indices for b, _ in stream.batches(lens, texts, stream.Coverage(), batch_size=2)]
+    made = [b.indices for b, _ in stream.batches(lens, texts, stream.RunSummary(), batch_size=2)]
     assert made == [(1, 3), (0, 2)]
 
 
@@ -116,7 +116,7 @@ def test_the_model_is_free_between_batches(lens: bl.Lens) -> None:
         thread.start()
         thread.join()
 
-    stream.sweep(
+    stream.stream(
         lens,
         ["I", "went"],
         lambda *_: None,
@@ -128,7 +128,7 @@ def test_the_model_is_free_between_batches(lens: bl.Lens) -> None:
 
 
 def test_coverages_add_up() -> None:
-    one, two = stream.Coverage(texts=3, counted=2), stream.Coverage(texts=2, counted=1, cut=1)
+    one, two = stream.RunSummary(texts=3, counted=2), stream.RunSummary(texts=2, counted=1, cut=1)
     one.skip("empty", 1)
     two.skip("empty", 0)
     both = one.merged(two)

@@ -7,7 +7,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.attention.find_heads import any_of, next_such, previous_such, same_text, same_word
-from bertlens.attention.maps import Dense
+from bertlens.attention.maps import DenseWeights
 from bertlens.text.encoding import Token
 from tests.python.opened import TEXT, attention_of, lens_for
 
@@ -19,7 +19,7 @@ def given(weights: list[list[list[float]]]) -> bl.Attention:
     """Two heads on the two words "a b"."""
     attention = attention_of("bert", "I went")
     tokens = attention.tokens[1:3]
-    return bl.Attention(Dense(np.array([weights], np.float32)), tokens, attention.words[1:3])
+    return bl.Attention(DenseWeights(np.array([weights], np.float32)), tokens, attention.words[1:3])
 
 
 def test_two_tokens_worked_by_hand() -> None:

@@ -239,10 +239,10 @@ def test_a_translation_has_three_kinds() -> None:
 
 
 def test_generated_text_is_readable() -> None:
-    from bertlens.text.generated import continued, open_ended
+    from bertlens.text.generated import continued, without_closing_specials
 
     tokenizer = byte_bpe()
-    prompt = open_ended(encode(tokenizer, "The dog"))
+    prompt = without_closing_specials(encode(tokenizer, "The dog"))
     ids = tokenizer(" went to 한", add_special_tokens=False)["input_ids"]
     whole = continued(tokenizer, prompt, ids, segment=1)
     assert whole.text_pair == " went to 한"

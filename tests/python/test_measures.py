@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import bertlens as bl
 from bertlens.scores import catalogue, patterns
 from bertlens.scores.batched import Among, Confidence, Distance, Entropy, Measurement, Offset, Share
-from bertlens.text.token_types import Kinds, kinds_of
+from bertlens.text.token_types import TokenTypes, token_types_of
 from tests.python.tiny import tiny, tokenizer_for
 
 TEXTS = [
@@ -29,12 +29,12 @@ PATTERNS = [
 
 
 @pytest.fixture(scope="module")
-def texts() -> list[Kinds]:
+def texts() -> list[TokenTypes]:
     lens = bl.Lens(tiny("bert"), tokenizer_for("bert"))
-    return [kinds_of(lens.encode(*text).tokens, lens.tokenizer) for text in TEXTS]
+    return [token_types_of(lens.encode(*text).tokens, lens.tokenizer) for text in TEXTS]
 
 
-def plain(pattern: catalogue.Pattern, maps: np.ndarray, kinds: Kinds) -> np.ndarray:
+def plain(pattern: catalogue.Pattern, maps: np.ndarray, kinds: TokenTypes) -> np.ndarray:
     """The score of one text's maps [head, from, to] by the plain definitions."""
 
     def places(flags: np.ndarray) -> list[int]:
@@ -66,7 +66,7 @@ def plain(pattern: catalogue.Pattern, maps: np.ndarray, kinds: Kinds) -> np.ndar
     raise AssertionError(pattern)
 
 
-def padded(texts: list[Kinds], seed: int, extra: int = 0) -> torch.Tensor:
+def padded(texts: list[TokenTypes], seed: int, extra: int = 0) -> torch.Tensor:
     """Random maps [text, head, from, to]; padding rows hold rubbish, padding columns nothing."""
     generator = torch.Generator().manual_seed(seed)
     longest = max(len(kinds) for kinds in texts) + extra
@@ -79,7 +79,7 @@ def padded(texts: list[Kinds], seed: int, extra: int = 0) -> torch.Tensor:
 @given(seed=st.integers(0, 2**32), extra=st.integers(0, 9))
 @settings(max_examples=20, deadline=None)
 def test_every_score_is_the_plain_definition_whatever_the_padding(
-    texts: list[Kinds], seed: int, extra: int
+    texts: list[TokenTypes], seed: int, extra: int
 ) -> None:
     maps = padded(texts, seed, extra)
     shape = (maps.shape[-2], maps.shape[-1])
@@ -97,7 +97,7 @@ def test_every_score_is_the_plain_definition_whatever_the_padding(
                 assert np.isnan(expected).all(), pattern.name
 
 
-def test_half_precision_is_measured_in_float32(texts: list[Kinds]) -> None:
+def test_half_precision_is_measured_in_float32(texts: list[TokenTypes]) -> None:
     maps = padded(texts[:1], 0)
     measures = [Entropy("all"), Offset(1)]
     shape = (maps.shape[-2], maps.shape[-1])
@@ -106,7 +106,7 @@ def test_half_precision_is_measured_in_float32(texts: list[Kinds]) -> None:
     np.testing.assert_array_equal(measurement(half).numpy(), measurement(half.float()).numpy())
 
 
-def test_even_attention_is_the_baseline(texts: list[Kinds]) -> None:
+def test_even_attention_is_the_baseline(texts: list[TokenTypes]) -> None:
     maps = padded(texts[:1], 0)
     n = len(texts[0])
     measures = [Entropy("all"), Offset(1), Share("sep"), Share("first"), Distance()]
@@ -119,7 +119,7 @@ def test_even_attention_is_the_baseline(texts: list[Kinds]) -> None:
     assert causal[3] == pytest.approx(np.mean([1 / k for k in range(1, n + 1)]), abs=1e-6)
 
 
-def test_neighbours_do_not_apply_to_cross_attention(texts: list[Kinds]) -> None:
+def test_neighbours_do_not_apply_to_cross_attention(texts: list[TokenTypes]) -> None:
     rows, columns = texts[:1], texts[1:2]
     shape = (len(rows[0]), len(columns[0]))
     measures = [Offset(0), Distance(), Among("same word"), Share("sep"), Entropy("all")]

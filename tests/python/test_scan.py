@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from tokenizers import processors
 
 import bertlens as bl
-from bertlens.attention.maps import Attention, Dense
+from bertlens.attention.maps import Attention, DenseWeights
 from bertlens.corpus.stream import Batch, token_mask
 from bertlens.scores import catalogue
-from bertlens.scores.statistics import Counter, student
+from bertlens.scores.statistics import ScoreCollector, student
 from bertlens.text.encoding import Encoding, Token, Word
-from bertlens.text.token_types import kinds_of
+from bertlens.text.token_types import token_types_of
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 REFERENCE = {
@@ -75,7 +75,7 @@ def test_scores_of_the_reference_maps(
 ) -> None:
     encoding = demo.encode(*reference_texts[number])
     maps = minilm[f"attention_{number}"]
-    attention = Attention(Dense(maps), encoding.tokens, encoding.words, lens=demo)
+    attention = Attention(DenseWeights(maps), encoding.tokens, encoding.words, lens=demo)
     for name, there in REFERENCE.items():
         expected = minilm[f"{there}_{number}"]
         np.testing.assert_allclose(attention.scores[name].values, expected, atol=1e-6, err_msg=name)
@@ -86,8 +86,8 @@ def test_means_and_behaviours_of_the_reference_maps(
 ) -> None:
     tally = None
     for number, text in enumerate(reference_texts):
-        counter = Counter(demo.tokenizer, catalogue.chosen())
-        kinds = kinds_of(demo.encode(*text).tokens, demo.tokenizer)
+        counter = ScoreCollector(demo.tokenizer, catalogue.chosen())
+        kinds = token_types_of(demo.encode(*text).tokens, demo.tokenizer)
         counter.count(kinds, None, minilm[f"attention_{number}"])
         tally = counter.tally if tally is None else tally.merged(counter.tally)
     assert tally is not None
@@ -115,7 +115,7 @@ def test_a_scan_of_the_reference_texts(
 def test_the_six_patterns_are_found_by_score(demo: bl.Lens) -> None:
     attention = demo("I went to the store.", "At the store, I bought fresh strawberries.")
     scores = attention.scores
-    assert set(catalogue.TOUR) <= set(scores)
+    assert set(catalogue.VIG_PATTERNS) <= set(scores)
     assert scores["previous"].best()[:2] == (0, 2)
     assert scores["next"].best()[:2] == (1, 8)
     weights = attention.weights()
@@ -231,7 +231,7 @@ def test_unknown_names_say_what_there_is(lens: bl.Lens) -> None:
 
 def test_the_behaviour_brings_the_scores_that_decide_it(lens: bl.Lens) -> None:
     scores = scan(lens, SENTENCES, scores=["behaviour"])
-    assert list(scores) == [*catalogue.NAMED_BY, "behaviour"]
+    assert list(scores) == [*catalogue.BEHAVIOUR_INPUTS, "behaviour"]
     frame = scores.to_frame()
     assert list(frame.columns) == ["layer", "head", *scores]
     assert set(frame["behaviour"]) <= {"", "broad", "next", "previous", "cls", "sep", "punctuation"}
@@ -303,7 +303,7 @@ def test_order_and_merging_change_no_score(
         batches.append((Batch((), (), encodings, mask), weights / weights.sum(-1, keepdim=True)))
 
     def counted(places: list[int]) -> Any:
-        counter = Counter(lens.tokenizer, catalogue.chosen())
+        counter = ScoreCollector(lens.tokenizer, catalogue.chosen())
         for place in places:
             batch, weights = batches[place]
             for layer in range(2):

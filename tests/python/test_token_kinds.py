@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 import bertlens as bl
-from bertlens.text.token_types import Kinds, kinds_of
+from bertlens.text.token_types import TokenTypes, token_types_of
 from tests.python.tiny import tiny, tokenizer_for
 
 
-def kinds(family: str, *texts: str) -> Kinds:
+def kinds(family: str, *texts: str) -> TokenTypes:
     lens = bl.Lens(tiny(family), tokenizer_for(family))
-    return kinds_of(lens.encode(*texts).tokens, lens.tokenizer)
+    return token_types_of(lens.encode(*texts).tokens, lens.tokenizer)
 
 
-def marked(kinds: Kinds, flags: object) -> list[str]:
+def marked(kinds: TokenTypes, flags: object) -> list[str]:
     return [token.text for token, flag in zip(kinds.tokens, flags, strict=True) if flag]
 
 
@@ -36,7 +36,7 @@ def test_robertas_pair_has_three_closing_tokens() -> None:
 def test_a_tokenizer_without_separators_has_none() -> None:
     tokenizer = tokenizer_for("gpt2")
     tokenizer = tokenizer.__class__(tokenizer_object=tokenizer.backend_tokenizer, bos_token="<s>")
-    found = kinds_of(bl.Lens(tiny("gpt2"), tokenizer).encode("I went").tokens, tokenizer)
+    found = token_types_of(bl.Lens(tiny("gpt2"), tokenizer).encode("I went").tokens, tokenizer)
     assert marked(found, found.cls) == ["<s>"]
     assert not found.sep.any()
 
@@ -47,14 +47,14 @@ def test_one_token_for_both_ends_opens_only_at_the_beginning() -> None:
     both = tokenizer.__class__(
         tokenizer_object=tokenizer.backend_tokenizer, bos_token="</s>", eos_token="</s>"
     )
-    found = kinds_of(tokens, both)
+    found = token_types_of(tokens, both)
     assert not found.cls.any()
     assert marked(found, found.sep) == ["</s>"]
 
 
 def test_without_a_tokenizer_places_decide() -> None:
     tokens = kinds("bert", "I went", "the store").tokens
-    found = kinds_of(tokens, None)
+    found = token_types_of(tokens, None)
     assert marked(found, found.cls) == ["[CLS]"]
     assert marked(found, found.sep) == ["[SEP]", "[SEP]"]
 

@@ -9,7 +9,7 @@ import pytest
 from traitlets import TraitError
 
 import bertlens as bl
-from bertlens.attention.maps import Dense, joined_kinds
+from bertlens.attention.maps import DenseWeights, joined_kinds
 from bertlens.errors import BertlensError, EmptyTextError, TextTooLongError
 from bertlens.widgets.explorer import Explorer
 from tests.python.page import Page, countable
@@ -328,7 +328,7 @@ def test_another_kind_of_attention_is_another_map_of_the_same_text(lens: bl.Lens
     attention = lens(STORE)
     encoder, decoder = (
         bl.Attention(
-            Dense(attention.weights()[:layers]),
+            DenseWeights(attention.weights()[:layers]),
             attention.tokens,
             attention.words,
             text=STORE,

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens.corpus.stream import Batch, Coverage
+from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.errors import AnnotationError
 from bertlens.probes.classifiers.gold import Gold
 from bertlens.probes.treebanks.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
@@ -74,7 +74,7 @@ class WordMaps:
         shape: tuple[int, int],
         *,
         rootable: bool,
-        coverage: Coverage,
+        coverage: RunSummary,
     ) -> None:
         self.treebank = treebank
         self.places = tuple(sorted(starts))
@@ -195,7 +195,7 @@ class _Collected:
         file = tempfile.TemporaryFile(prefix="bertlens-maps-")  # noqa: SIM115  # lives with the map
         return np.memmap(file, np.float16, "w+", shape=(size,))
 
-    def maps(self, coverage: Coverage) -> WordMaps:
+    def maps(self, coverage: RunSummary) -> WordMaps:
         if self._store is None:
             raise AnnotationError(f"{self._treebank.name}: no sentence could be run ({coverage}).")
         return WordMaps(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from bertlens.probes.coreference.documents import Document, Mention
-from bertlens.probes.coreference.mention_types import Kind, agreement, kind
+from bertlens.probes.coreference.mention_types import MentionType, agreement, kind
 
 Candidates: TypeAlias = Literal["mentions_before", "mentions_any", "words_before", "words_any"]
 CANDIDATES: tuple[Candidates, ...] = (
@@ -34,7 +34,7 @@ class Anaphor:
 
     document: Document
     mention: Mention
-    kind: Kind
+    kind: MentionType
     before: tuple[Mention, ...]
     antecedents: frozenset[int]
     segment: tuple[int, int]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertlens.corpus import stream
-from bertlens.corpus.stream import Batch, Coverage
+from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.errors import AnnotationError
 from bertlens.probes.coreference.antecedents import (
     CANDIDATES,
@@ -80,9 +80,9 @@ def coreference(
     if not singletons:
         given = tuple(document.without_singletons() for document in given)
     most = most_tokens(lens, max_tokens, special_tokens(lens))
-    coverage = Coverage()
+    coverage = RunSummary()
     found = _Selections(candidates, outward=direction == "anaphor->antecedent")
-    swept = stream.sweep(
+    swept = stream.stream(
         lens,
         _segments(lens, given, most, coverage, errors),
         found.visit,
@@ -112,7 +112,7 @@ class _Segment:
 
 
 def _segments(
-    lens: Lens, documents: Sequence[Document], most: int, coverage: Coverage, errors: Errors
+    lens: Lens, documents: Sequence[Document], most: int, coverage: RunSummary, errors: Errors
 ) -> Iterator[_Segment]:
     for index, document in enumerate(documents):
         reason = "a word without tokens"

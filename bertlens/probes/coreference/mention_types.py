@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from bertlens.probes.coreference.documents import Document, Mention
 
-Kind: TypeAlias = Literal["pronoun", "proper", "nominal"]
+MentionType: TypeAlias = Literal["pronoun", "proper", "nominal"]
 
 
 class Agreement(NamedTuple):
@@ -47,7 +47,7 @@ _FEMALE = frozenset(
 )
 
 
-def kind(document: Document, mention: Mention) -> Kind:
+def kind(document: Document, mention: Mention) -> MentionType:
     """Whether a mention is a pronoun, a proper name or a common noun phrase.
 
     A pronoun is one word of PRONOUNS. The head's tag tells names from nouns; without tags a name

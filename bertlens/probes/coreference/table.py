@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.corpus.stream import Coverage
+from bertlens.corpus.stream import RunSummary
 from bertlens.errors import require
 from bertlens.probes.coreference.antecedents import (
     BASELINES,
@@ -72,14 +72,14 @@ class CoreferenceTable(Mapping[str, HeadScores]):
         *,
         candidates: Candidates,
         direction: str,
-        coverage: Coverage | None = None,
+        coverage: RunSummary | None = None,
         model_name: str = "",
     ) -> None:
         self.anaphors = tuple(anaphors)
         self.right = right
         self.candidates = candidates
         self.direction = direction
-        self.coverage = coverage or Coverage()
+        self.coverage = coverage or RunSummary()
         self.model_name = model_name
         kinds = np.array([anaphor.kind for anaphor in self.anaphors], dtype=str)
         self._members = {name: np.flatnonzero(_is(kinds, name)) for name in KINDS}

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens.corpus.stream import Batch, Coverage
+from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.errors import AnnotationError
 from bertlens.probes.treebanks.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
 from bertlens.probes.treebanks.pooling import WordPooling
@@ -42,7 +42,7 @@ class Guesses:
     treebank: Treebank
     picked: NDArray[np.int16]
     self_attention: bool
-    coverage: Coverage = field(default_factory=Coverage)
+    coverage: RunSummary = field(default_factory=RunSummary)
     model_name: str = ""
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.corpus.ray import running
-from bertlens.corpus.stream import Coverage, window_size
+from bertlens.corpus.stream import RunSummary, window_size
 from bertlens.errors import BertlensError
 from bertlens.probes.relations.guesses import Guesses, guess, nothing_picked, word_starts
 from bertlens.probes.treebanks.treebank import Sentence, Treebank
@@ -40,7 +40,7 @@ def guess_by_ray(
         ValueError: fewer workers than one.
         AnnotationError, TextTooLongError: as `guess` raises.
     """
-    coverage = Coverage()
+    coverage = RunSummary()
     picked: NDArray[np.int16] | None = None
     starts = word_starts(treebank)
     with running(workers):
@@ -116,7 +116,7 @@ def _results(
             yield int(row["start"]), found
 
 
-def _moved(coverage: Coverage, start: int) -> Coverage:
+def _moved(coverage: RunSummary, start: int) -> RunSummary:
     """The same, with the places of sentences counted from the treebank's first."""
     examples = {
         reason: [start + place for place in places] for reason, places in coverage.examples.items()

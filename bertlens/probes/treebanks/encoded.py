@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from torch import Tensor
 
 from bertlens.corpus import stream
-from bertlens.corpus.stream import Batch, Coverage
+from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.errors import AnnotationError, EmptyTextError, TextTooLongError
 from bertlens.probes.treebanks.treebank import Errors, Sentence, Treebank, checked_errors
 from bertlens.text.encoding import Encoding, encode
@@ -41,7 +41,7 @@ class EncodedSentence:
 def encode_sentences(
     lens: Lens,
     sentences: Iterable[Sentence],
-    coverage: Coverage,
+    coverage: RunSummary,
     *,
     long: Long = "skip",
     errors: Errors = "raise",
@@ -65,7 +65,7 @@ def encode_sentences(
 
 
 def _encoded(
-    lens: Lens, sentences: Iterable[Sentence], coverage: Coverage, long: Long, errors: Errors
+    lens: Lens, sentences: Iterable[Sentence], coverage: RunSummary, long: Long, errors: Errors
 ) -> Iterator[EncodedSentence]:
     limit = lens.max_tokens
     for index, sentence in enumerate(sentences):
@@ -112,7 +112,7 @@ def sweep_sentences(
     errors: Errors = "raise",
     batch_size: int | None = AT_ONCE,
     progress: bool = True,
-) -> Coverage:
+) -> RunSummary:
     """Run the sentences that the model can take, and show each layer's weights to `collector`.
 
     Args:
@@ -123,8 +123,8 @@ def sweep_sentences(
     Returns:
         What became of the sentences; a batch's items are EncodedSentence.
     """
-    coverage = Coverage()
-    swept = stream.sweep(
+    coverage = RunSummary()
+    swept = stream.stream(
         lens,
         encode_sentences(lens, treebank, coverage, long=long, errors=errors),
         collector.visit,

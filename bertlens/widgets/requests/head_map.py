@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bertlens.attention.maps import Attention
 from bertlens.corpus.distances import HeadMap, distances
 from bertlens.scores.patterns import BEHAVIOURS
-from bertlens.widgets.requests.protocol import Reply, Request, RequestError, answers
+from bertlens.widgets.requests.protocol import Reply, Request, RequestError, handles
 from bertlens.widgets.traits import SelectionError
 
 NEAREST = 10
@@ -68,7 +68,7 @@ def unit_square(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((points - (low + high) / 2) / size + 0.5)
 
 
-@answers("nearest", timeless=True)
+@handles("nearest", any_text=True)
 def nearest(request: Request) -> Reply:
     """{layer, head} -> {nearest}: the heads most alike, as [layer, head, distance]."""
     heads = request.selection.mapped_heads

@@ -14,7 +14,7 @@ from bertlens.widgets.requests.protocol import (
     Reply,
     Request,
     RequestError,
-    answers,
+    handles,
     weights_of,
 )
 
@@ -64,7 +64,7 @@ def renormalised(weights: Weights, special: NDArray[np.bool_]) -> Weights:
     return np.divide(left, np.where(total > 0, total, np.float32(1)))
 
 
-@answers("block")
+@handles("block")
 def block(request: Request) -> Reply:
     """{layer, heads, level} -> uint8 [heads, from, to]."""
     attention = _at_level(request)
@@ -80,7 +80,7 @@ def block(request: Request) -> Reply:
     return Reply(coded(_only(weights, heads)))
 
 
-@answers("grid")
+@handles("grid")
 def grid(request: Request) -> Reply:
     """{layers, level} -> uint8 [layers, heads, rows, columns], at most 48 x 48 a head."""
     attention = _at_level(request)
@@ -94,7 +94,7 @@ def grid(request: Request) -> Reply:
     return Reply(coded(np.stack(small)))
 
 
-@answers("row")
+@handles("row")
 def row(request: Request) -> Reply:
     """{layer, heads, index, side, level, special} -> float32 [heads, n], exact.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bertlens.attention.maps import Attention
-from bertlens.widgets.requests.protocol import Reply, Request, RequestError, answers, model_of
+from bertlens.widgets.requests.protocol import Reply, Request, RequestError, handles, model_of
 from bertlens.widgets.traits import SelectionError
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def pinned(attention: Attention, example: Example) -> int | None:
     return None
 
 
-@answers("examples", timeless=True)
+@handles("examples", any_text=True)
 def examples(request: Request) -> Reply:
     """{relation, layer, head, hit, distance, start} -> {examples, total, ...}: words of a relation.
 
@@ -197,7 +197,7 @@ def sent(example: Example | None) -> dict[str, Any] | None:
     }
 
 
-@answers("open", timeless=True)
+@handles("open", any_text=True)
 def open_example(request: Request) -> Reply:
     """{sentence, dependent} -> {}, after the views have turned to that sentence, by words."""
     selection = request.selection

@@ -105,16 +105,16 @@ _answers: dict[str, Answer] = {}
 _timeless: set[str] = set()
 
 
-def answers(kind: str, *, timeless: bool = False) -> Callable[[Answer], Answer]:
+def handles(kind: str, *, any_text: bool = False) -> Callable[[Answer], Answer]:
     """Mark a function as what answers requests of this kind.
 
     Args:
-        timeless: the request is not about the text now shown, so that it never goes stale.
+        any_text: the request is not about the text now shown, so that it never goes stale.
     """
 
     def mark(answer: Answer) -> Answer:
         _answers[kind] = answer
-        if timeless:
+        if any_text:
             _timeless.add(kind)
         return answer
 

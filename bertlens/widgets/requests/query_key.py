@@ -7,18 +7,18 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from bertlens.attention.captured import Captured
+from bertlens.attention.captured import CapturedWeights
 from bertlens.attention.derived import at_token_level
 from bertlens.attention.maps import Attention
 from bertlens.attention.query_key import ScoreParts, score_parts
-from bertlens.widgets.requests.protocol import Reply, Request, answers, model_of, weights_of
+from bertlens.widgets.requests.protocol import Reply, Request, handles, model_of, weights_of
 from bertlens.widgets.requests.scores import payload
 
 PARTS = ("cap", "position_bias", "mask", "other")
 """The parts of a score that not every model has."""
 
 
-@answers("inside")
+@handles("inside")
 def inside(request: Request) -> Reply:
     """{layer, head, index, side} -> float32 [n, dim + 3 + parts], a row a token of the other side.
 
@@ -55,7 +55,7 @@ def inside(request: Request) -> Reply:
     )
 
 
-@answers("between")
+@handles("between")
 def between(request: Request) -> Reply:
     """{from, to, level, keep} -> {score}: each head's weight from one item to another.
 
@@ -81,7 +81,7 @@ def _sink(parts: ScoreParts, here: bool) -> float | None:
 def _opened(attention: Attention) -> Iterator[None]:
     """Queries and keys are at hand inside, or the model is held to get them; else BusyError."""
     source = attention._source
-    if isinstance(source, Captured) and source.opened:
+    if isinstance(source, CapturedWeights) and source.opened:
         yield
         return
     with model_of(attention):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bertlens.attention.maps import Attention
 from bertlens.scores.head_scores import HeadScores
-from bertlens.widgets.requests.protocol import Reply, Request, answers, weights_of
+from bertlens.widgets.requests.protocol import Reply, Request, handles, weights_of
 from bertlens.widgets.traits import SelectionError
 
 
@@ -110,7 +110,7 @@ def payload(name: str, score: HeadScores) -> dict[str, Any]:
     }
 
 
-@answers("scores")
+@handles("scores")
 def scores(request: Request) -> Reply:
     """{} -> {scores}: everything that can colour the layer grid."""
     attention, choices = request.selection.attention, request.selection.choices

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bertlens.widgets.requests.protocol import Reply, Request, answers, model_of
+from bertlens.widgets.requests.protocol import Reply, Request, handles, model_of
 
 
-@answers("text", timeless=True)
+@handles("text", any_text=True)
 def text(request: Request) -> Reply:
     """{text, text_pair} -> {}, after the traits have changed; an empty text_pair is none."""
     selection = request.selection

@@ -94,7 +94,7 @@ def _eager(family: str, inputs: dict[str, Tensor]) -> Witness:
     return eager_pass(zoo.animal(family, implementation="eager").model, inputs)
 
 
-def _left_out(reach: capture.Reach, seen: Witness) -> list[str]:
+def _left_out(reach: capture.CapturePlan, seen: Witness) -> list[str]:
     """What is not compared, in words: matrices made of bands and blocks, lists of no weights."""
     made = [kind for kind in reach.kinds if reach.forms[kind] not in LISTED]
     if made:
@@ -103,7 +103,7 @@ def _left_out(reach: capture.Reach, seen: Witness) -> list[str]:
     return [f"its {' and '.join(others)}: no matrices of weights, left out"] if others else []
 
 
-def _lists(reach: capture.Reach, seen: Witness) -> dict[str, list[Tensor]]:
+def _lists(reach: capture.CapturePlan, seen: Witness) -> dict[str, list[Tensor]]:
     """The lists of weights: some vision models list what their attention modules put out."""
     scores = "softmax" in reach.forms.values()
     lists = {}
@@ -120,7 +120,7 @@ def _capture(animal: zoo.Animal, inputs: dict[str, Tensor]) -> capture.Stored:
     return capture.store(animal.model, inputs, exact=True)
 
 
-def _kinds(reach: capture.Reach) -> str:
+def _kinds(reach: capture.CapturePlan) -> str:
     return "; ".join(
         f"{kind}: {WAYS[reach.tier(kind)]}"
         + ("" if reach.forms[kind] == "as is" else f", {reach.forms[kind]}")
