@@ -36,7 +36,7 @@ def test_an_unknown_command_is_refused_by_name(capsys: pytest.CaptureFixture[str
 
 def test_help_imports_neither_torch_nor_jupyterlab() -> None:
     script = (
-        "import sys; from bertlens import cli\n"
+        "import sys; from bertlens.cli import main\n"
         "try: main.main(['demo', '--help'])\n"
         "except SystemExit: pass\n"
         "print([name for name in ('torch', 'transformers', 'jupyterlab') if name in sys.modules])"

@@ -290,7 +290,7 @@ def sample_treebank() -> Treebank:
     Raises:
         FileNotFoundError: the notebooks, beside which they lie, are missing from this installation.
     """
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     for folder in (package / "notebooks", package.parent / "notebooks"):
         path = folder / "treebank.conllu"
         if path.is_file():

@@ -19,8 +19,8 @@ from bertlens.probes import (
     Treebank,
     WordMaps,
     compare,
+    word_maps,
 )
-from bertlens.probes.classifiers import word_maps
 from bertlens.probes.classifiers.attention_probe import NotFittedError
 
 FEW = [
