@@ -2,6 +2,7 @@
 // the panes that the first paint does not need. `--watch` rebuilds on every change, for hot reload.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build, context } from "esbuild";
 import { minify } from "terser";
 
@@ -16,7 +17,7 @@ const common = {
   metafile: true,
 };
 
-const source = join(import.meta.dirname, "src");
+const source = fileURLToPath(new URL("src", import.meta.url));
 const shared = readFileSync(join(source, "core.ts"), "utf8").matchAll(/from "(.+)"/g);
 const names = new Set([...shared].map(([, name]) => name));
 
