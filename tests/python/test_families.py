@@ -13,12 +13,12 @@ from transformers import MODEL_MAPPING
 
 import bertlens as bl
 from bertlens import capture
-from tests.python import zoo
-from tests.python.families import guarded, table
-from tests.python.families.guarded import guarded_row
-from tests.python.families.row import Row, joined, row
+from tests.python import tiny_models
+from tests.python.families import subprocess_row, table
+from tests.python.families.eager_reference import eager_pass
+from tests.python.families.subprocess_row import row_in_subprocess
 from tests.python.families.table import DOCS, save, saved
-from tests.python.families.witness import eager_pass
+from tests.python.families.table_row import Row, joined, row
 from tests.python.tiny import tokenizer_for
 
 # Those that people look into most, and every family that needs a way of its own.
@@ -72,8 +72,8 @@ def test_a_family_does_what_the_table_says(family: str) -> None:
 
 
 def test_both_witnesses_of_eager_attention_say_the_same() -> None:
-    animal = zoo.animal("bert", implementation="eager")
-    seen = eager_pass(animal.model, animal.inputs)
+    tiny = tiny_models.tiny_model("bert", implementation="eager")
+    seen = eager_pass(tiny.model, tiny.inputs)
     assert list(seen.listed) == ["attentions"]
     assert len(seen.returned) == 2
     for listed, returned in zip(seen.listed["attentions"], seen.returned, strict=True):
@@ -88,8 +88,8 @@ def test_calls_for_several_pictures_in_one_row_go_along_the_diagonal() -> None:
 
 
 def test_a_family_whose_process_ends_is_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guarded, "row", lambda family: os._exit(3))
-    assert str(guarded_row("bert")) == "| bert | FAILED: its process ended with code 3 |  |"
+    monkeypatch.setattr(subprocess_row, "row", lambda family: os._exit(3))
+    assert str(row_in_subprocess("bert")) == "| bert | FAILED: its process ended with code 3 |  |"
 
 
 def test_parts_of_the_table_come_back_whole(tmp_path: Path) -> None:
@@ -106,14 +106,14 @@ def test_a_table_without_every_family_is_not_written() -> None:
 
 def raw_and_made(family: str) -> tuple[list[torch.Tensor], list[torch.Tensor], int]:
     """What a family lists as its (encoder's) attention, what is made of it, and how many tokens."""
-    animal = zoo.animal(family)
-    made = capture.store(animal.model, animal.inputs, exact=True)
-    plain = zoo.animal(family, implementation="eager").model
+    tiny = tiny_models.tiny_model(family)
+    made = capture.store(tiny.model, tiny.inputs, exact=True)
+    plain = tiny_models.tiny_model(family, implementation="eager").model
     with torch.no_grad():
-        outputs: Any = plain(**animal.inputs, output_attentions=True)
+        outputs: Any = plain(**tiny.inputs, output_attentions=True)
     listed = outputs.get("encoder_attentions") or outputs["attentions"]
     kind = made.reach.kinds[0]
-    n = animal.inputs["input_ids"].shape[1]
+    n = tiny.inputs["input_ids"].shape[1]
     return list(listed), [layer.weights() for layer in made.kinds[kind]], n
 
 
@@ -160,28 +160,28 @@ def test_scores_of_squeezebert_are_shown_as_their_softmax() -> None:
     ],
 )
 def test_what_is_made_of_other_numbers_is_said(family: str, words: str) -> None:
-    animal = zoo.animal(family)
-    (note,) = capture.store(animal.model, animal.inputs).notes
+    tiny = tiny_models.tiny_model(family)
+    (note,) = capture.store(tiny.model, tiny.inputs).notes
     assert words in note
 
 
 def test_a_band_too_long_for_a_matrix_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertlens.capture.layouts.MOST_DENSE", 10)
-    animal = zoo.animal("longformer")
+    tiny = tiny_models.tiny_model("longformer")
     with pytest.raises(bl.BertlensError, match=r"dense matrix of 12 tokens .* at most 10"):
-        capture.store(animal.model, animal.inputs)
+        capture.store(tiny.model, tiny.inputs)
 
 
 def test_bigbird_is_read_both_in_full_and_in_blocks() -> None:
-    animal = zoo.animal("big_bird")
-    full = capture.store(animal.model, animal.inputs)
+    tiny = tiny_models.tiny_model("big_bird")
+    full = capture.store(tiny.model, tiny.inputs)
     ids = torch.randint(5, 200, (1, 50), generator=torch.Generator().manual_seed(0))
     long = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    blocks = capture.store(animal.model, long, exact=True)
-    assert animal.model.attention_type == "block_sparse"
+    blocks = capture.store(tiny.model, long, exact=True)
+    assert tiny.model.attention_type == "block_sparse"
     assert full.kinds["self"][0].shape == (12, 12)
     # 50 tokens are padded to 52, a multiple of the block, and the padding is cut off again.
-    plain = zoo.animal("big_bird", implementation="eager").model
+    plain = tiny_models.tiny_model("big_bird", implementation="eager").model
     with torch.no_grad():
         listed = plain(**long, output_attentions=True).attentions
     for layer, raw in zip(blocks.kinds["self"], listed, strict=True):
@@ -189,7 +189,7 @@ def test_bigbird_is_read_both_in_full_and_in_blocks() -> None:
 
 
 def test_a_family_of_any_way_is_explored_by_a_lens() -> None:
-    lens = bl.Lens(zoo.animal("deberta").model, tokenizer_for("bert"))
+    lens = bl.Lens(tiny_models.tiny_model("deberta").model, tokenizer_for("bert"))
     attention = lens("I went to the store.")
     assert (attention.n_layers, attention.n_heads) == (2, 4)
     assert len(attention.tokens) == attention.weights(0).shape[-1]
@@ -198,7 +198,7 @@ def test_a_family_of_any_way_is_explored_by_a_lens() -> None:
 
 def test_pooled_layers_are_kinds_of_their_own_with_numbered_positions() -> None:
     # CANINE's deep layers look at half of the characters here, the last layer at all of them.
-    lens = bl.Lens(zoo.animal("canine").model, tokenizer_for("bert"))
+    lens = bl.Lens(tiny_models.tiny_model("canine").model, tokenizer_for("bert"))
     lens("I went to the store.")
     attention = lens("I went to the store. " * 3)
     sizes = {kind: len(attention.kind(kind).tokens) for kind in attention.kinds}

@@ -17,7 +17,7 @@ from transformers import (
 )
 
 import bertlens as bl
-from tests.python import zoo
+from tests.python import tiny_models
 from tests.python.tiny import eager_weights, tokenizer_for
 
 
@@ -57,11 +57,11 @@ def test_an_image_is_explored_without_a_box_for_text() -> None:
 
 
 def test_a_model_that_needs_more_than_a_text_says_so() -> None:
-    animal = zoo.animal("clip")
-    lens = bl.Lens(animal.model, tokenizer_for("bert"))
+    tiny = tiny_models.tiny_model("clip")
+    lens = bl.Lens(tiny.model, tokenizer_for("bert"))
     with pytest.raises(bl.BertlensError, match=r"CLIPModel does not run on input_ids, .*inputs="):
         lens("the dog")
-    whole = lens(inputs={name: tensor[:1] for name, tensor in animal.inputs.items()})
+    whole = lens(inputs={name: tensor[:1] for name, tensor in tiny.inputs.items()})
     assert whole.kinds == ("vision", "text")
     assert whole.kind("text").weights(0).shape == (4, 12, 12)
 

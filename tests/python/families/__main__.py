@@ -17,10 +17,10 @@ from pathlib import Path
 import torch
 from transformers.utils import logging
 
-from tests.python import zoo
-from tests.python.families.guarded import guarded_row
-from tests.python.families.row import Row
+from tests.python import tiny_models
+from tests.python.families.subprocess_row import row_in_subprocess
 from tests.python.families.table import save, saved, write
+from tests.python.families.table_row import Row
 
 
 def main(arguments: list[str]) -> None:
@@ -37,30 +37,30 @@ def main(arguments: list[str]) -> None:
     if given.merge:
         write(saved(given.merge))
     elif given.why:
-        for family in given.families or zoo.FAMILIES:
+        for family in given.families or tiny_models.FAMILIES:
             _print_why(family)
     elif given.part:
         number, of = map(int, given.part.split("/"))
-        rows = _tried(zoo.FAMILIES[number - 1 :: of])
+        rows = _tried(tiny_models.FAMILIES[number - 1 :: of])
         save(rows, given.out / f"{number}-of-{of}.json")
     elif given.families:
         _tried(given.families)
     else:
-        write(_tried(zoo.FAMILIES))
+        write(_tried(tiny_models.FAMILIES))
 
 
 def _tried(families: Iterable[str]) -> list[Row]:
     rows = []
     for family in families:
-        rows.append(guarded_row(family))
+        rows.append(row_in_subprocess(family))
         print(rows[-1], flush=True)
     return rows
 
 
 def _print_why(family: str) -> None:
     try:
-        zoo.animal(family)
-    except zoo.UntriedError as reason:
+        tiny_models.tiny_model(family)
+    except tiny_models.UntriedError as reason:
         print(f"{family}: {reason}", flush=True)
 
 

@@ -23,7 +23,7 @@ from tests.python.families.arguments import (
     spectrogram,
     words,
 )
-from tests.python.families.given import GIVEN
+from tests.python.families.sample_arguments import GIVEN
 
 Inputs = dict[str, Tensor]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import transformers
 
-from tests.python import zoo
-from tests.python.families.row import Row
+from tests.python import tiny_models
+from tests.python.families.table_row import Row
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "families.md"
 
@@ -67,10 +67,10 @@ def write(rows: Iterable[Row]) -> None:
         ValueError: a family has no row, or several.
     """
     in_order = sorted(rows, key=lambda row: row.family)
-    if [row.family for row in in_order] != list(zoo.FAMILIES):
-        odd = set(zoo.FAMILIES) ^ {row.family for row in in_order}
+    if [row.family for row in in_order] != list(tiny_models.FAMILIES):
+        odd = set(tiny_models.FAMILIES) ^ {row.family for row in in_order}
         raise ValueError(
-            f"{len(in_order)} rows for {len(zoo.FAMILIES)} families; missing or unknown: {odd}"
+            f"{len(in_order)} rows for {len(tiny_models.FAMILIES)} families; missing or unknown: {odd}"
         )
     head = HEAD.format(n=len(in_order), version=transformers.__version__, summary=summary(in_order))
     DOCS.write_text(head + "\n".join(map(str, in_order)) + "\n", "utf-8")

@@ -1,6 +1,6 @@
 """What a family's own eager attention says, seen without any of bertlens's code.
 
-Two witnesses: the tensors that the model's outputs list, and what the eager attention functions of
+Two references: the tensors that the model's outputs list, and what the eager attention functions of
 the family's file return while the model runs.
 """
 
@@ -21,7 +21,7 @@ EAGER = "eager_attention_forward"
 
 
 @dataclass(frozen=True)
-class Witness:
+class EagerReference:
     """Weights of one eager pass of a fresh model.
 
     Attributes:
@@ -36,7 +36,7 @@ class Witness:
     others: tuple[str, ...] = ()
 
 
-def eager_pass(model: nn.Module, inputs: dict[str, Tensor]) -> Witness:
+def eager_pass(model: nn.Module, inputs: dict[str, Tensor]) -> EagerReference:
     """Run a model that was made with eager attention."""
     _outputs(model, inputs)  # BigBird exchanges its modules in its first pass
     returned: list[Tensor] = []
@@ -50,7 +50,7 @@ def eager_pass(model: nn.Module, inputs: dict[str, Tensor]) -> Witness:
             outputs = _outputs(model, inputs)
     lists = _lists(outputs)
     listed = {name: layers for name, layers in lists.items() if layers[0].dim() == 4}
-    return Witness(listed, returned, tuple(sorted(lists.keys() - listed.keys())))
+    return EagerReference(listed, returned, tuple(sorted(lists.keys() - listed.keys())))
 
 
 def _outputs(model: nn.Module, inputs: dict[str, Tensor], **options: Any) -> Any:

@@ -58,7 +58,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Animal:
+class TinyModel:
     """A tiny model of a family, and inputs for it: two texts, the second padded."""
 
     model: Any
@@ -82,14 +82,14 @@ class UntriedError(Exception):
     """The general recipe does not make a tiny model of this family."""
 
 
-def animal(family: str, *, implementation: str = "sdpa") -> Animal:
+def tiny_model(family: str, *, implementation: str = "sdpa") -> TinyModel:
     """A tiny random model in eval mode, and inputs.
 
     Raises:
         UntriedError: the recipe does not fit this family; the message says where it stopped.
     """
     recipe = _recipe_for(family)
-    return Animal(_model(recipe.config, implementation), recipe.inputs, recipe.part)
+    return TinyModel(_model(recipe.config, implementation), recipe.inputs, recipe.part)
 
 
 @cache

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from bertlens import capture
 from bertlens.errors import BertlensError, NoAttentionError
-from tests.python import zoo
-from tests.python.families.witness import Witness, eager_pass
+from tests.python import tiny_models
+from tests.python.families.eager_reference import EagerReference, eager_pass
 from tests.python.model_state import differences, state
 
 WAYS = {1: "interface", 2: "hooks", 3: "outputs"}
@@ -45,56 +45,56 @@ class Row:
 def row(family: str) -> Row:
     """Try a family: capture its attention and compare it with its own eager attention."""
     try:
-        animal = zoo.animal(family)
-    except zoo.UntriedError as reason:
+        tiny = tiny_models.tiny_model(family)
+    except tiny_models.UntriedError as reason:
         return Row(family, f"not tried ({in_words(str(reason))})")
     try:
-        return _row_of(family, animal)
+        return _row_of(family, tiny)
     except NoAttentionError as error:
         if EAGER not in str(error):
             raise
     # A family that chooses the class of its attention when it is made, and says what to do.
-    found = _row_of(family, zoo.animal(family, implementation="eager"))
+    found = _row_of(family, tiny_models.tiny_model(family, implementation="eager"))
     return Row(family, f"loaded with {EAGER}: {found.attention}", found.checked)
 
 
-def _row_of(family: str, animal: zoo.Animal) -> Row:
-    before = state(animal.model)
+def _row_of(family: str, tiny: tiny_models.TinyModel) -> Row:
+    before = state(tiny.model)
     try:
-        batch = _capture(animal, animal.inputs)
+        batch = _capture(tiny, tiny.inputs)
     except NoAttentionError as error:
-        if EAGER in str(error) and not _is_eager(animal):
+        if EAGER in str(error) and not _is_eager(tiny):
             raise
         why = "no attention" if "has no attention" in str(error) else f"refused: {_why(error)}"
-        return Row(family, _of_part(animal, why), _restored(animal, before))
+        return Row(family, _of_part(tiny, why), _restored(tiny, before))
     except BertlensError as error:
         if "were expected" not in str(error):
             raise
         return Row(family, "REFUSED: its layers are called several times", "")
-    lazy = capture.store(animal.model, animal.inputs)
-    seen = [_eager(family, animal.inputs)]
+    lazy = capture.store(tiny.model, tiny.inputs)
+    seen = [_eager(family, tiny.inputs)]
     found = [_compared(batch, seen[0])]
-    if animal.is_batch:
-        seen.append(_eager(family, animal.one_text))
-        found.append(_compared(_capture(animal, animal.one_text), seen[1]))
+    if tiny.is_batch:
+        seen.append(_eager(family, tiny.one_text))
+        found.append(_compared(_capture(tiny, tiny.one_text), seen[1]))
     checked = [
-        _verdict(found, animal.is_batch),
+        _verdict(found, tiny.is_batch),
         *_left_out(batch.reach, seen[0]),
         "rows sum to at most 1" if _all_shares(lazy) else "ROWS WRONG",
-        _restored(animal, before),
+        _restored(tiny, before),
     ]
-    return Row(family, _of_part(animal, _kinds(batch.reach)), "; ".join(checked))
+    return Row(family, _of_part(tiny, _kinds(batch.reach)), "; ".join(checked))
 
 
-def _is_eager(animal: zoo.Animal) -> bool:
-    return bool(animal.model.config._attn_implementation == "eager")
+def _is_eager(tiny: tiny_models.TinyModel) -> bool:
+    return bool(tiny.model.config._attn_implementation == "eager")
 
 
-def _eager(family: str, inputs: dict[str, Tensor]) -> Witness:
-    return eager_pass(zoo.animal(family, implementation="eager").model, inputs)
+def _eager(family: str, inputs: dict[str, Tensor]) -> EagerReference:
+    return eager_pass(tiny_models.tiny_model(family, implementation="eager").model, inputs)
 
 
-def _left_out(reach: capture.CapturePlan, seen: Witness) -> list[str]:
+def _left_out(reach: capture.CapturePlan, seen: EagerReference) -> list[str]:
     """What is not compared, in words: matrices made of bands and blocks, lists of no weights."""
     made = [kind for kind in reach.kinds if reach.forms[kind] not in LISTED]
     if made:
@@ -103,7 +103,7 @@ def _left_out(reach: capture.CapturePlan, seen: Witness) -> list[str]:
     return [f"its {' and '.join(others)}: no matrices of weights, left out"] if others else []
 
 
-def _lists(reach: capture.CapturePlan, seen: Witness) -> dict[str, list[Tensor]]:
+def _lists(reach: capture.CapturePlan, seen: EagerReference) -> dict[str, list[Tensor]]:
     """The lists of weights: some vision models list what their attention modules put out."""
     scores = "softmax" in reach.forms.values()
     lists = {}
@@ -115,9 +115,9 @@ def _lists(reach: capture.CapturePlan, seen: Witness) -> dict[str, list[Tensor]]
     return lists
 
 
-def _capture(animal: zoo.Animal, inputs: dict[str, Tensor]) -> capture.Stored:
+def _capture(tiny: tiny_models.TinyModel, inputs: dict[str, Tensor]) -> capture.Stored:
     torch.manual_seed(0)
-    return capture.store(animal.model, inputs, exact=True)
+    return capture.store(tiny.model, inputs, exact=True)
 
 
 def _kinds(reach: capture.CapturePlan) -> str:
@@ -128,13 +128,13 @@ def _kinds(reach: capture.CapturePlan) -> str:
     )
 
 
-def _of_part(animal: zoo.Animal, words: str) -> str:
-    return f"its {animal.part} model alone: {words}" if animal.part else words
+def _of_part(tiny: tiny_models.TinyModel, words: str) -> str:
+    return f"its {tiny.part} model alone: {words}" if tiny.part else words
 
 
-def _compared(stored: capture.Stored, seen: Witness) -> str:
-    """ "listed" or "returned" if captured weights equal what that witness has, "made" for matrices
-    that no witness has, "" for nothing to compare with, "NOT EQUAL"."""
+def _compared(stored: capture.Stored, seen: EagerReference) -> str:
+    """ "listed" or "returned" if captured weights equal that reference, "made" for matrices that no
+    reference has, "" for nothing to compare with, "NOT EQUAL"."""
     if not LISTED & set(stored.reach.forms.values()):
         return "made"
     lists = _lists(stored.reach, seen)
@@ -151,8 +151,8 @@ def equals_eager(
     """Whether all that was captured is the model's own, and all that it lists was captured.
 
     Within 1e-6. Weights that the outputs list may be made by other code than the eager functions;
-    a captured layer is the model's own if either witness has it. Matrices made of bands and blocks
-    are in neither.
+    a captured layer is the model's own if either reference has it. Matrices made of bands and
+    blocks are in neither.
     """
     forms = stored.reach.forms
     kinds = {kind: layers for kind, layers in stored.kinds.items() if forms[kind] in LISTED}
@@ -220,8 +220,8 @@ def rows_are_shares(weights: Tensor) -> bool:
     return bool(numbers.min() >= 0) and bool(numbers.sum(-1).max() <= 1 + 1e-3)
 
 
-def _restored(animal: zoo.Animal, before: dict[str, Any]) -> str:
-    changed = differences(before, state(animal.model))
+def _restored(tiny: tiny_models.TinyModel, before: dict[str, Any]) -> str:
+    changed = differences(before, state(tiny.model))
     return f"STATE CHANGED: {changed}" if changed else "state restored"
 
 

@@ -6,7 +6,7 @@ import multiprocessing
 import resource
 from multiprocessing.connection import Connection
 
-from tests.python.families.row import Row, row
+from tests.python.families.table_row import Row, row
 
 MOST_SECONDS = 120
 """Of the processor."""
@@ -15,7 +15,7 @@ MOST_WAITING = 1800
 """By the clock, which other work on the machine lengthens."""
 
 
-def guarded_row(family: str) -> Row:
+def row_in_subprocess(family: str) -> Row:
     """The family's row; a FAILED one if trying it raises, crashes, or takes too long."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
