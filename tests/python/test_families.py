@@ -71,7 +71,7 @@ def test_a_family_does_what_the_table_says(family: str) -> None:
     assert str(row(family)) == table[family]
 
 
-def test_both_witnesses_of_eager_attention_say_the_same() -> None:
+def test_both_references_of_eager_attention_say_the_same() -> None:
     tiny = tiny_models.tiny_model("bert", implementation="eager")
     seen = eager_pass(tiny.model, tiny.inputs)
     assert list(seen.listed) == ["attentions"]

@@ -70,7 +70,8 @@ def write(rows: Iterable[Row]) -> None:
     if [row.family for row in in_order] != list(tiny_models.FAMILIES):
         odd = set(tiny_models.FAMILIES) ^ {row.family for row in in_order}
         raise ValueError(
-            f"{len(in_order)} rows for {len(tiny_models.FAMILIES)} families; missing or unknown: {odd}"
+            f"{len(in_order)} rows for {len(tiny_models.FAMILIES)} families; "
+            f"missing or unknown: {odd}"
         )
     head = HEAD.format(n=len(in_order), version=transformers.__version__, summary=summary(in_order))
     DOCS.write_text(head + "\n".join(map(str, in_order)) + "\n", "utf-8")
