@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention
+    from bertlens.attention.attention import Attention
     from bertlens.bertviz import head_view, model_view
     from bertlens.errors import BertlensError
     from bertlens.lens.lens import Lens
@@ -28,7 +28,7 @@ __all__ = [
 
 # Names load on first use, so that `import bertlens` does not import torch.
 _HOMES = {
-    "Attention": "bertlens.attention.maps",
+    "Attention": "bertlens.attention.attention",
     "BertlensError": "bertlens.errors",
     "HeadScores": "bertlens.scores.head_scores",
     "Lens": "bertlens.lens.lens",
@@ -39,7 +39,7 @@ _HOMES = {
 }
 _MODULES = {
     "clustering": "bertlens.corpus.distances",
-    "find_heads": "bertlens.attention.find_heads",
+    "find_heads": "bertlens.corpus.head_patterns",
     "importance": "bertlens.corpus.importance",
     "patterns": "bertlens.scores.patterns",
     "probes": "bertlens.probes",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bertlens.attention.attention import Attention
 from bertlens.attention.from_tensors import from_tensors, stacked
-from bertlens.attention.maps import Attention, checked_index, joined_kinds
+from bertlens.attention.maps import checked_index, joined_kinds
 
 if TYPE_CHECKING:
     from bertlens.widgets.view import View

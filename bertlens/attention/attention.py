@@ -1,27 +1,147 @@
-"""What an Attention is asked beyond its weights; each method's work is in a file of its own."""
+"""Attention: one text's attention and all that can be asked of it.
+
+The work of each method is in a module of its own.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bertlens.attention.maps import AttentionMaps, TextInfo
+from bertlens.attention.sources import Weights, WeightSource
+from bertlens.errors import require
+from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
+    import threading
+
     import pandas as pd
 
     from bertlens.attention.find_heads import Pointed
-    from bertlens.attention.maps import Attention
     from bertlens.attention.query_key import ScoreParts
+    from bertlens.attention.text_scores import TextScores
     from bertlens.scores.head_scores import HeadScores
+    from bertlens.widgets.explorer import Explorer
 
-Floats = NDArray[np.float32]
+
+class TextLens(Protocol):
+    """What an Attention and its views need of the Lens that made it."""
+
+    @property
+    def tokenizer(self) -> Any: ...
+
+    @property
+    def lock(self) -> threading.RLock: ...
+
+    @property
+    def takes(self) -> str: ...
+
+    @property
+    def reads_target(self) -> bool: ...
+
+    def __call__(
+        self,
+        text: Any = None,
+        text_pair: str | None = None,
+        *,
+        words: Sequence[str] | None = None,
+        truncate: bool = False,
+    ) -> Attention: ...
 
 
-class Inside:
-    """Methods of Attention: inside a head, mixed over layers, and as a table."""
+class Attention(AttentionMaps):
+    """Where each head looks in one text, and what can be asked of it.
 
-    def queries(self, layer: int, head: int | None = None) -> Floats:
+    Rows of the weights are the tokens that attend ("from", queries), columns the tokens that are
+    attended to ("to", keys). Layers and heads are counted from 0. For `tokens`, `words`, `notes`
+    and the other attributes see `bertlens.attention.maps.AttentionMaps`.
+
+    Attributes:
+        lens: the Lens that made it, or None.
+        derive: makes the same of another text's attention; None for weights themselves.
+    """
+
+    derive: Callable[[Attention], Attention] | None = None
+
+    def __init__(
+        self,
+        source: WeightSource,
+        tokens: Sequence[Token],
+        words: Sequence[Word],
+        *,
+        lens: TextLens | None = None,
+        **info: Unpack[TextInfo],
+    ) -> None:
+        super().__init__(source, tokens, words, **info)
+        self.lens = lens
+
+    @classmethod
+    def from_tensors(
+        cls,
+        attentions: Any,
+        tokens: Sequence[str],
+        to_tokens: Sequence[str] | None = None,
+        *,
+        sentence_b_start: int | None = None,
+        kind: str = "self",
+        name: str = "",
+    ) -> Attention:
+        """Attention that is there already, without a model.
+
+        Args:
+            attentions: what a model returned: a list of layers, [1, head, from, to] or
+                [head, from, to] each, or one tensor, array or nested list of 3 to 5 dimensions.
+            tokens: of the rows, such as `tokenizer.convert_ids_to_tokens(ids)`.
+            to_tokens: of the columns, where they differ, as in cross-attention.
+            sentence_b_start: index of the second text's first token.
+            kind: what to call the kind of attention.
+            name: of the model.
+
+        Raises:
+            TypeError, ValueError: shapes and tokens do not fit together, or these are no weights.
+        """
+        from bertlens.attention.from_tensors import from_tensors
+
+        return from_tensors(
+            attentions, tokens, to_tokens, sentence_b_start=sentence_b_start, kind=kind, name=name
+        )
+
+    def weights(
+        self,
+        layer: int | None = None,
+        head: int | None = None,
+        *,
+        norm: Literal["value"] | None = None,
+    ) -> Weights:
+        """Attention weights, float32; rows attend, columns are attended to.
+
+        Arrays may be kept for the next call and are read-only then: copy one to change it.
+
+        Args:
+            layer, head: counted from 0.
+            norm: "value" gives norms of weighted, transformed values instead, as `value_norms`.
+
+        Returns:
+            [from, to] for a layer and head, [head, from, to] for a layer, [layer, head, from, to]
+            without either.
+
+        Raises:
+            IndexError: no such layer or head.
+            TypeError: a layer or head that is not an integer, or a head without a layer.
+            ValueError: another norm.
+            OutOfReachError: there are no value norms; see `value_norms`.
+        """
+        if norm is not None:
+            if norm != "value":
+                raise ValueError(f'norm must be "value" or None, not {norm!r}.')
+            return self.normed.weights(layer, head)
+        return super().weights(layer, head)
+
+    def queries(self, layer: int, head: int | None = None) -> Weights:
         """Queries as they meet the keys: after rotation, before scaling.
 
         Returns:
@@ -33,9 +153,9 @@ class Inside:
         """
         from bertlens.attention.query_key import queries
 
-        return queries(self._attention, layer, head)
+        return queries(self, layer, head)
 
-    def keys(self, layer: int, head: int | None = None) -> Floats:
+    def keys(self, layer: int, head: int | None = None) -> Weights:
         """Keys as they meet the queries: after rotation, each group's for every head of it.
 
         Returns:
@@ -46,9 +166,9 @@ class Inside:
         """
         from bertlens.attention.query_key import keys
 
-        return keys(self._attention, layer, head)
+        return keys(self, layer, head)
 
-    def scores_before_softmax(self, layer: int, head: int | None = None) -> Floats:
+    def scores_before_softmax(self, layer: int, head: int | None = None) -> Weights:
         """What the softmax is taken of: scaled dot products and what is added to them.
 
         softmax over each row gives `weights` within 1e-6, except in families with a sink, which
@@ -62,7 +182,7 @@ class Inside:
         """
         from bertlens.attention.query_key import scores
 
-        return scores(self._attention, layer, head)
+        return scores(self, layer, head)
 
     def score_parts(self, layer: int, head: int) -> ScoreParts:
         """The scores of a head in parts: dot product, scale, soft cap, position bias and mask.
@@ -72,7 +192,7 @@ class Inside:
         """
         from bertlens.attention.query_key import score_parts
 
-        return score_parts(self._attention, layer, head)
+        return score_parts(self, layer, head)
 
     def value_norms(self) -> Attention:
         """Norms of the weighted, transformed values (Kobayashi 2020), explored like weights.
@@ -90,7 +210,7 @@ class Inside:
         """
         from bertlens.attention.value_norms import value_norms_of
 
-        return value_norms_of(self._attention)
+        return value_norms_of(self)
 
     def rollout(self) -> Attention:
         """Attention rollout (Abnar & Zuidema 2020), [layer, 1, from, to], explored like a head.
@@ -104,7 +224,7 @@ class Inside:
         """
         from bertlens.attention.rollout import attention_rollout
 
-        return attention_rollout(self._attention)
+        return attention_rollout(self)
 
     def flow(self, most_tokens: int | None = None) -> Attention:
         """Attention flow (Abnar & Zuidema 2020), [layer, 1, from, to], explored like a head.
@@ -122,7 +242,7 @@ class Inside:
         """
         from bertlens.attention.flow import MOST_TOKENS, flow_of
 
-        return flow_of(self._attention, MOST_TOKENS if most_tokens is None else most_tokens)
+        return flow_of(self, MOST_TOKENS if most_tokens is None else most_tokens)
 
     def mean(self, over: Literal["heads", "layers", "all"] = "heads") -> Attention:
         """The mean over heads, layers or both, explored like a head; that axis has length one.
@@ -132,7 +252,7 @@ class Inside:
         """
         from bertlens.attention.rollout import mean_of
 
-        return mean_of(self._attention, over)
+        return mean_of(self, over)
 
     def find_heads(self, from_token: Pointed, to_token: Pointed) -> HeadScores:
         """Heads by their weight from one token to another.
@@ -150,7 +270,7 @@ class Inside:
         """
         from bertlens.attention.find_heads import between
 
-        return between(self._attention, from_token, to_token)
+        return between(self, from_token, to_token)
 
     def to_frame(self, layer: int, head: int, top: int | None = None) -> pd.DataFrame:
         """A head's weights as a pandas table, the largest first.
@@ -166,10 +286,47 @@ class Inside:
             ValueError: `top` is below 1.
             MissingExtraError: pandas is not installed.
         """
-        from bertlens.attention.table import to_frame
+        require("pandas", "analysis")
+        import pandas as pd
 
-        return to_frame(self._attention, layer, head, top)
+        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+            raise ValueError(f"top must be a number of rows, at least 1, not {top!r}.")
+        weights = self.weights(layer, head)
+        order = np.argsort(-weights.ravel(), kind="stable")[:top]
+        rows, columns = np.unravel_index(order, weights.shape)
+        return pd.DataFrame(
+            {
+                "from_index": rows,
+                "from": [self.tokens[i].label for i in rows],
+                "to_index": columns,
+                "to": [self.to_tokens[j].label for j in columns],
+                "weight": weights[rows, columns],
+            }
+        )
 
-    @property
-    def _attention(self) -> Attention:
-        return cast("Attention", self)
+    @cached_property
+    def normed(self) -> Attention:
+        """The value norms, made once; see `value_norms`."""
+        return self.value_norms()
+
+    @cached_property
+    def scores(self) -> TextScores:
+        """Scores of every head on this text, by name: see bertlens.scores.catalogue."""
+        from bertlens.attention.text_scores import TextScores
+
+        return TextScores(self)
+
+    def explore(self, **traits: Any) -> Explorer:
+        """The widget: layer grid, head view, token view and query-key view, linked.
+
+        Args:
+            traits: starting values, such as layer=2, heads=[0, 8]; and `editable` and `truncate`,
+                see `bertlens.widgets.explorer.Explorer`.
+
+        Raises:
+            TypeError: an unknown trait.
+            SelectionError: a trait with a value that this model or text does not allow.
+        """
+        from bertlens.widgets.explorer import Explorer
+
+        return Explorer(self, **traits)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bertlens.attention.maps import Weights
+from bertlens.attention.sources import Weights
 from bertlens.capture import Call, Layer, Projected, Replay, Stored, StoredLayer, part
 from bertlens.errors import OutOfReachError
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention.maps import DenseWeights
+from bertlens.attention.sources import DenseWeights, WeightSource
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention, WeightSource
+    from bertlens.attention.attention import Attention
 
 
 def derived(
@@ -27,11 +26,8 @@ def derived(
     Args:
         again: derives the same of another text's attention.
     """
-    made = copy.copy(attention)
-    for cached in ("scores", "normed"):
-        vars(made).pop(cached, None)
-    made._source = source
-    made._kinds = {attention.kind_name: made}
+    made = attention.with_source(source)
+    made.only_kind()
     made.measure = measure
     made.derive = again
     made.notes = (*attention.notes, caveat)

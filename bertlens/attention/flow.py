@@ -18,7 +18,7 @@ from bertlens.attention.rollout import layers_of, residual
 from bertlens.errors import require
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention
+    from bertlens.attention.attention import Attention
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bertlens.attention.maps import Attention, DenseWeights, Weights
+from bertlens.attention.attention import Attention
+from bertlens.attention.sources import DenseWeights, Weights
 from bertlens.text.labels import SPACE_MARKS, from_piece
 from bertlens.text.tokens import Token, Word
 

@@ -16,7 +16,7 @@ from bertlens.capture import Call, part, scores_before_softmax
 from bertlens.errors import OutOfReachError
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention
+    from bertlens.attention.attention import Attention
 
 Floats = NDArray[np.float32]
 
@@ -55,7 +55,7 @@ def captured(attention: Attention, what: str) -> CapturedWeights:
     Raises:
         OutOfReachError: there is none: the weights were given or derived.
     """
-    source = attention._source
+    source = attention.source
     if attention.measure != "weights" or not isinstance(source, CapturedWeights):
         raise OutOfReachError(
             f"{what} are not to be had here: these are {attention.measure} without a pass of a "

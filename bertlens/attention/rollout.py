@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bertlens.attention.derived import at_token_level, check_weights, dense, derived
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention
+    from bertlens.attention.attention import Attention
 
 Over = Literal["heads", "layers", "all"]
 

@@ -12,7 +12,7 @@ from bertlens.scores.statistics import ScoreCollector
 from bertlens.text.token_types import TokenTypes, token_types_of
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention
+    from bertlens.attention.attention import Attention
 
 
 class TextScores(ScoreTable):

@@ -19,7 +19,8 @@ from bertlens.attention.query_key import captured
 from bertlens.capture import Projected
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention, WeightSource
+    from bertlens.attention.attention import Attention
+    from bertlens.attention.sources import WeightSource
 
 Floats = NDArray[np.float32]
 

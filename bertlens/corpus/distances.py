@@ -14,7 +14,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from bertlens.attention.maps import Attention, checked_index
+from bertlens.attention.attention import Attention
+from bertlens.attention.maps import checked_index
 from bertlens.errors import require
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.lens.forward import attention_of_encodings
 from bertlens.text.encoding import Encoding
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bertlens import capture
+from bertlens.attention.attention import Attention
 from bertlens.attention.captured import CaptureCache, CapturedWeights
-from bertlens.attention.maps import Attention, joined_kinds
+from bertlens.attention.maps import joined_kinds
 from bertlens.attention.prediction import predict
 from bertlens.text.encoding import Encoding, Token, Word
 

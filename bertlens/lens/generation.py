@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bertlens import capture
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.lens.forward import attention_of_encodings
 from bertlens.text.encoding import Encoding
 from bertlens.text.generated import continued, without_closing_specials

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from bertlens import capture
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.errors import require
 from bertlens.lens.forward import attention_of_encodings, attention_of_inputs
 from bertlens.lens.windows import Windows
 from bertlens.text.text_model import TextModel, shown_name
 
 if TYPE_CHECKING:
-    from bertlens.attention.find_heads import Pattern
+    from bertlens.corpus.head_patterns import Pattern
     from bertlens.corpus.scan import Scan
     from bertlens.scores.head_scores import HeadScores
     from bertlens.widgets.explorer import Explorer
@@ -296,7 +296,7 @@ class Lens(TextModel):
         Args:
             pattern: a function of two different tokens that says whether the first one's attention
                 to the second is wanted; or an object whose `pairs(tokens)` gives bool [n, n]. Some
-                are in `bertlens.attention.find_heads`: same_text, same_word, any_of, next_such.
+                are in `bertlens.corpus.head_patterns`: same_text, same_word, any_of, next_such.
             texts: as in `scan`.
             level: between tokens, or between words (seen as tokens whose label is the word).
             name: of the score; the function's own by default.
@@ -309,7 +309,7 @@ class Lens(TextModel):
             TypeError: a pattern that is no function, or an item that is no text.
             ValueError: no text could be counted, or no such level.
         """
-        from bertlens.attention.find_heads import over_texts
+        from bertlens.corpus.head_patterns import over_texts
 
         return over_texts(
             self,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from bertlens.attention.maps import Attention, Weights
+from bertlens.attention.attention import Attention
+from bertlens.attention.sources import Weights
 from bertlens.lens.forward import attention_of_encodings
 from bertlens.text.encoding import Encoding, encode, encode_windows
 from bertlens.text.tokens import Token, Word

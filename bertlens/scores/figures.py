@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,18 @@ from bertlens.scores.patterns import BEHAVIOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bertlens.corpus.distances import HeadMap
     from bertlens.scores.head_scores import HeadScores
+
+
+class PlacedHeads(Protocol):
+    """Heads as points: points [layer, head, 2] and what each head does, labels [layer, head]."""
+
+    @property
+    def points(self) -> NDArray[np.float64]: ...
+
+    @property
+    def labels(self) -> NDArray[np.str_]: ...
+
 
 # Okabe & Ito's colours, told apart by colour-blind readers; grey where nothing stands out.
 COLOURS = dict(
@@ -81,7 +91,7 @@ def layer_means(scores: Sequence[HeadScores], ax: Axes | None = None, **style: A
 
 
 def head_map(
-    heads: HeadMap, ax: Axes | None = None, *, by: str = "behaviour", **style: Any
+    heads: PlacedHeads, ax: Axes | None = None, *, by: str = "behaviour", **style: Any
 ) -> Axes:
     """Heads as points, near where they behave alike (Figure 6).
 

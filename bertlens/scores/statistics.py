@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,9 +21,16 @@ from bertlens.text.token_types import TokenTypes, token_types_of
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from bertlens.corpus.stream import Batch
+    from bertlens.text.encoding import Encoding
 
 Numbers = NDArray[np.float64]
+
+
+class EncodedTexts(Protocol):
+    """Texts that went through the model together."""
+
+    @property
+    def encodings(self) -> Sequence[Encoding]: ...
 
 
 class ScoreInfo(Protocol):
@@ -146,7 +153,7 @@ class ScoreCollector:
         self._even: Tensor | None = None
         self._values: list[Tensor] = []
 
-    def visit(self, layer: int, weights: Tensor, batch: Batch) -> None:
+    def visit(self, layer: int, weights: Tensor, batch: EncodedTexts) -> None:
         """Measure a layer's weights [text, head, from, to]."""
         if layer == 0 or self._measurement is None:
             self._values = []
@@ -157,7 +164,7 @@ class ScoreCollector:
         assert self._measurement is not None
         self._values.append(self._measurement(weights))
 
-    def commit(self, batch: Batch) -> None:
+    def commit(self, batch: EncodedTexts) -> None:
         """Add the batch that was visited."""
         self.tally = self.tally.merged(self._counted())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.corpus.distances import HeadDistances, HeadMap
 from bertlens.widgets.requests.head_map import map_of
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, free

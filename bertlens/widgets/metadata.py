@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bertlens.text.encoding import Token, Word
 
 if TYPE_CHECKING:
-    from bertlens.attention.maps import Attention
+    from bertlens.attention.attention import Attention
 
 
 def describe(attention: Attention) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def describe(attention: Attention) -> dict[str, Any]:
         **({"texts": ["Source", "Target, optional"]} if reads_target else {}),
         "prediction": _predicted(attention),
         "from": token_columns(attention.tokens, attention.words),
-        "to": token_columns(attention.to_tokens, attention.to_words_) if crossed else None,
+        "to": token_columns(attention.to_tokens, attention.column_words) if crossed else None,
     }
 
 

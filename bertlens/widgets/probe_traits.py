@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Any as AnyValue
 from traitlets import Bunch, HasTraits, Instance, Unicode, observe, validate
 
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.widgets.requests import probe
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from traitlets import (
     validate,
 )
 
-from bertlens.attention.maps import Attention, checked_index
+from bertlens.attention.attention import Attention
+from bertlens.attention.maps import checked_index
 from bertlens.corpus.distances import HeadMap
 from bertlens.errors import OutOfReachError
 from bertlens.scores.head_scores import HeadScores

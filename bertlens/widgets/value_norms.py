@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from bertlens.attention.attention import Attention
 from bertlens.attention.derived import derived
-from bertlens.attention.maps import Attention, Weights, WeightSource
+from bertlens.attention.sources import Weights, WeightSource
 
 SCALE = (
     "Value norms are drawn as shares of the head's largest sum of a row; Python gives them in the "
@@ -56,4 +57,4 @@ def drawn(attention: Attention, norm: str | None) -> Attention:
 
 def _shares(norms: Attention) -> Attention:
     again: Callable[[Attention], Attention] = norms.derive or (lambda other: other)
-    return derived(norms, Shares(norms._source), norms.measure, SCALE, again)
+    return derived(norms, Shares(norms.source), norms.measure, SCALE, again)

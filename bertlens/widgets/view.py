@@ -11,7 +11,7 @@ from typing import Any
 import anywidget
 from traitlets import Bool, Bunch, List, Unicode
 
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets import bundle
 

@@ -40,11 +40,11 @@ def test_closing_an_explorer_takes_it_and_its_siblings_off_the_page(
 
 def test_closing_frees_tensors_and_every_widget_in_the_kernel(notebook: Notebook) -> None:
     more = "len(set(Widget.widgets) - before)"
-    assert notebook.python(f"(view.attention.at_hand, {more} > 0)") == (True, True)
+    assert notebook.python(f"(view.attention.is_cached, {more} > 0)") == (True, True)
 
     notebook.do("view.close()")
 
-    assert notebook.python(f"(view.attention.at_hand, {more})") == (False, 0)
+    assert notebook.python(f"(view.attention.is_cached, {more})") == (False, 0)
 
 
 def test_running_a_cell_again_leaves_one_display_in_its_place(
@@ -58,4 +58,4 @@ def test_running_a_cell_again_leaves_one_display_in_its_place(
     expect(output.locator(".bl-frame")).to_have_count(1)
     explorers = "[w for w in Widget.widgets.values() if type(w).__name__ == 'Explorer']"
     assert notebook.python(f"len({explorers})") == 13
-    assert notebook.python(f"sum(w.attention.at_hand for w in {explorers})") == 8
+    assert notebook.python(f"sum(w.attention.is_cached for w in {explorers})") == 8

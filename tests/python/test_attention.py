@@ -88,7 +88,7 @@ def test_entropies_of_the_packaged_model_are_the_reference_values(
 def test_attention_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_tokens() -> None:
     # "a ##b c": two words of two and one token
     weights = np.array([[[[0.5, 0.2, 0.3], [0.1, 0.3, 0.6], [0.2, 0.2, 0.6]]]], np.float32)
-    from bertlens.attention.maps import DenseWeights
+    from bertlens.attention.sources import DenseWeights
 
     tokens = [
         bl.Token("a", "a", 0, 1, 0, 0, False),

@@ -19,7 +19,7 @@ def lens() -> bl.Lens:
 
 
 def source(attention: bl.Attention) -> CapturedWeights:
-    found = attention._source
+    found = attention.source
     assert isinstance(found, CapturedWeights)
     return found
 

@@ -11,7 +11,8 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 import bertlens as bl
-from bertlens.attention.maps import Attention, DenseWeights
+from bertlens.attention.attention import Attention
+from bertlens.attention.sources import DenseWeights
 from bertlens.corpus.distances import HeadDistances, distances, divergences
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bertlens as bl
-from bertlens.attention.find_heads import any_of, next_such, previous_such, same_text, same_word
-from bertlens.attention.maps import DenseWeights
+from bertlens.attention.sources import DenseWeights
+from bertlens.corpus.head_patterns import any_of, next_such, previous_such, same_text, same_word
 from bertlens.text.encoding import Token
 from tests.python.opened import TEXT, attention_of, lens_for
 

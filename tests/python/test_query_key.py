@@ -157,7 +157,7 @@ def test_a_family_that_hides_queries_and_keys_says_so() -> None:
 
 
 def test_given_weights_have_no_queries() -> None:
-    from bertlens.attention.maps import DenseWeights
+    from bertlens.attention.sources import DenseWeights
 
     attention = attention_of("bert")
     given = bl.Attention(DenseWeights(np.ones((1, 1, 2, 2), np.float32)), attention.tokens[:2], [])

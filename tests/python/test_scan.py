@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tokenizers import processors
 
 import bertlens as bl
-from bertlens.attention.maps import Attention, DenseWeights
+from bertlens.attention.attention import Attention
+from bertlens.attention.sources import DenseWeights
 from bertlens.corpus.stream import Batch, token_mask
 from bertlens.scores import catalogue
 from bertlens.scores.statistics import ScoreCollector, student

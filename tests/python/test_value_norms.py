@@ -104,7 +104,7 @@ def test_a_words_norm_is_the_sum_of_its_pieces_norms() -> None:
 def test_an_interactive_capture_keeps_no_values() -> None:
     attention = attention_of("bert")
     attention.weights(0)
-    assert attention._source.call(0).value.numel() == 0  # type: ignore[attr-defined]
+    assert attention.source.call(0).value.numel() == 0  # type: ignore[attr-defined]
 
 
 def test_hooks_and_settings_are_gone_afterwards() -> None:

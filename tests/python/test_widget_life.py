@@ -33,11 +33,11 @@ def test_closing_closes_siblings_and_layouts_and_frees_tensors(lens: bl.Lens) ->
     view = lens.explore(STORE)
     head = view.head_view()
     assert open_widgets() == before + 4
-    assert view.attention.at_hand
+    assert view.attention.is_cached
     view.close()
     assert open_widgets() == before
     assert (view.comm, head.comm) == (None, None)
-    assert not view.attention.at_hand
+    assert not view.attention.is_cached
 
 
 def test_closing_one_sibling_leaves_the_others_in_step(lens: bl.Lens) -> None:
@@ -47,7 +47,7 @@ def test_closing_one_sibling_leaves_the_others_in_step(lens: bl.Lens) -> None:
     token.layer = 2
     assert view.layer == 2
     assert head.layer == 0
-    assert view.attention.at_hand
+    assert view.attention.is_cached
 
 
 def test_closing_twice_does_no_harm(lens: bl.Lens) -> None:
@@ -75,14 +75,14 @@ def test_texts_that_were_typed_and_left_are_freed(lens: bl.Lens) -> None:
     view.text = "The cat sat."
     typed = view.attention
     view.text = "The dog did not mind."
-    assert not typed.at_hand
+    assert not typed.is_cached
     # the one that the person made is the person's
-    assert mine.at_hand
+    assert mine.is_cached
 
 
 def test_a_cell_run_a_hundred_times_keeps_the_newest_eight_captures(lens: bl.Lens) -> None:
     views = [lens(STORE).explore() for _ in range(100)]
-    assert [view.attention.at_hand for view in views] == [False] * (100 - KEPT) + [True] * KEPT
+    assert [view.attention.is_cached for view in views] == [False] * (100 - KEPT) + [True] * KEPT
     first = Page(views[0])
     reply, block = first.ask("block", layer=0, heads=[0], level="token")
     assert reply["ok"]

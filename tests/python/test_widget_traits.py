@@ -9,7 +9,8 @@ import pytest
 from traitlets import TraitError
 
 import bertlens as bl
-from bertlens.attention.maps import DenseWeights, joined_kinds
+from bertlens.attention.maps import joined_kinds
+from bertlens.attention.sources import DenseWeights
 from bertlens.errors import BertlensError, EmptyTextError, TextTooLongError
 from bertlens.widgets.explorer import Explorer
 from tests.python.page import Page, countable
@@ -313,7 +314,7 @@ def test_the_pin_is_dropped_when_the_other_side_has_no_such_token(lens: bl.Lens)
     attention = lens(STORE)
     short = lens("The cat.")
     crossed = bl.Attention(
-        attention._source,
+        attention.source,
         attention.tokens,
         attention.words,
         columns=(short.tokens, short.words),
@@ -349,7 +350,7 @@ def test_another_kind_of_attention_is_another_map_of_the_same_text(lens: bl.Lens
 
 def test_an_attention_without_a_model_has_no_text_box_and_says_why(lens: bl.Lens) -> None:
     attention = lens(STORE)
-    bare = bl.Attention(attention._source, attention.tokens, attention.words, text=STORE)
+    bare = bl.Attention(attention.source, attention.tokens, attention.words, text=STORE)
     view = bare.explore()
     assert not view.editable
     with pytest.raises(BertlensError, match="given without a model"):

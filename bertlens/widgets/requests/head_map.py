@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.corpus.distances import HeadMap, distances
 from bertlens.scores.patterns import BEHAVIOURS
 from bertlens.widgets.requests.protocol import Reply, Request, RequestError, handles

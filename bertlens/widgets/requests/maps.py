@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention.maps import Attention, Weights
+from bertlens.attention.attention import Attention
+from bertlens.attention.sources import Weights
 from bertlens.widgets.requests.protocol import (
     LIMIT,
     Reply,

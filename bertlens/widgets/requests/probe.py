@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.widgets.requests.protocol import Reply, Request, RequestError, handles, model_of
 from bertlens.widgets.traits import SelectionError
 

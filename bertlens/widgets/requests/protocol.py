@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.errors import BertlensError
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def weights_of(attention: Attention) -> Iterator[None]:
     Raises:
         BusyError: other work, such as a scan on another thread, holds the model.
     """
-    if attention.at_hand or attention.lens is None:
+    if attention.is_cached or attention.lens is None:
         yield
         return
     with model_of(attention):

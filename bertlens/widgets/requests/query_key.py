@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from bertlens.attention.attention import Attention
 from bertlens.attention.captured import CapturedWeights
 from bertlens.attention.derived import at_token_level
-from bertlens.attention.maps import Attention
 from bertlens.attention.query_key import ScoreParts, score_parts
 from bertlens.widgets.requests.protocol import Reply, Request, handles, model_of, weights_of
 from bertlens.widgets.requests.scores import payload
@@ -80,7 +80,7 @@ def _sink(parts: ScoreParts, here: bool) -> float | None:
 @contextmanager
 def _opened(attention: Attention) -> Iterator[None]:
     """Queries and keys are at hand inside, or the model is held to get them; else BusyError."""
-    source = attention._source
+    source = attention.source
     if isinstance(source, CapturedWeights) and source.opened:
         yield
         return

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention.maps import Attention
+from bertlens.attention.attention import Attention
 from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets.requests.protocol import Reply, Request, handles, weights_of
 from bertlens.widgets.traits import SelectionError

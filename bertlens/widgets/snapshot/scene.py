@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.attention.maps import Attention, Weights
+from bertlens.attention.attention import Attention
+from bertlens.attention.sources import Weights
 from bertlens.corpus.distances import HeadMap
 from bertlens.scores.head_scores import HeadScores
 from bertlens.text.encoding import Token
