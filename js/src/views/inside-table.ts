@@ -10,7 +10,7 @@ import {
   reaches,
   score,
   weight,
-} from "../inside";
+} from "../kernel/query-key-reply";
 import { element } from "./element";
 
 /** What a table of one token's scores shows. */

@@ -14,7 +14,7 @@ import {
   product,
   score,
   weight,
-} from "../inside";
+} from "../kernel/query-key-reply";
 import { columnsOf, tokenOfItem } from "../items";
 import type { Side, View } from "../state";
 import { copyButton, table } from "./copy";

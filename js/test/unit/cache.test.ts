@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { split } from "../../src/blocks";
-import { BoundedCache } from "../../src/cache";
+import { split } from "../../src/kernel/map-cache";
+import { BoundedCache } from "../../src/kernel/lru-cache";
 
 const bytes = (n: number) => new Uint8Array(n);
 

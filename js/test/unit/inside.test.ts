@@ -12,7 +12,7 @@ import {
   reaches,
   score,
   weight,
-} from "../../src/inside";
+} from "../../src/kernel/query-key-reply";
 
 /** Query (2, -1); keys (1, 0), (0, 2), (-1, 1); scale 1/2; the third token is hidden by a mask. */
 const rows = Float32Array.from(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { decode, type Query, Wire } from "../../src/wire";
+import { decode, type Query, Wire } from "../../src/kernel/rpc";
 
 type Sent = Query & { id: string; generation: number };
 

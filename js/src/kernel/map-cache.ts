@@ -1,6 +1,6 @@
 import { type Signal, signal, untracked } from "@preact/signals-core";
-import { BoundedCache } from "./cache";
-import type { Wire } from "./wire";
+import { BoundedCache } from "./lru-cache";
+import type { Wire } from "./rpc";
 
 /** The most that one reply may hold, in bytes. */
 export const REPLY_LIMIT = 4_000_000;
