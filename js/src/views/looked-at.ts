@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal } from "@preact/signals-core";
 import type { Place, Store } from "../state";
-import { itemWeights, meanWeights, remaining } from "../weights";
+import { itemWeights, meanWeights, remaining } from "../attention/decode";
 import { restedHover } from "./rested";
 
 /** The weights of what is looked at now, for the heads that are on. */

@@ -5,7 +5,7 @@ import { decimal } from "../drawing/number";
 import { ramp } from "../drawing/ramp";
 import { surface } from "../drawing/surface";
 import type { View } from "../state";
-import { decoded, remaining, withoutSpecials } from "../weights";
+import { decoded, remaining, withoutSpecials } from "../attention/decode";
 import { element, say } from "./element";
 import { waiting } from "./waiting";
 import { headName } from "./words";

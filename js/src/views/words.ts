@@ -1,5 +1,5 @@
 import { decimal } from "../drawing/number";
-import { rank } from "../rank";
+import { rank } from "../attention/score-rank";
 import type { ScorePayload, Store } from "../state";
 
 /** Layer and head as everywhere on screen, both from 0. */

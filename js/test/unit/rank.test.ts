@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rank } from "../../src/rank";
+import { rank } from "../../src/attention/score-rank";
 import type { ScorePayload } from "../../src/traits";
 
 function score(values: (number | null)[][], notable: "high" | "low"): ScorePayload {

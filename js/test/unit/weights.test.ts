@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { itemWeights, meanWeights, remaining, withoutSpecials } from "../../src/weights";
+import { itemWeights, meanWeights, remaining, withoutSpecials } from "../../src/attention/decode";
 
 /** Two rows, three columns; weights 0.16, 0.48, 0.36 and 0.04, 0, 0.96, coded by hand. */
 const map = {

@@ -1,6 +1,6 @@
-import type { Lines } from "./drawing/curves";
-import type { SegmentFilter, Side } from "./traits";
-import { decoded } from "./weights";
+import type { Lines } from "../drawing/curves";
+import type { SegmentFilter, Side } from "../traits";
+import { decoded } from "./decode";
 
 /** What is drawn of some maps of one text. */
 export interface Choice {
