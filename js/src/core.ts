@@ -1,10 +1,10 @@
 import * as signals from "@preact/signals-core";
 import * as controls from "./app/controls";
 import * as pane from "./app/pane";
-import * as ground from "./drawing/ground";
+import * as ground from "./drawing/theme";
 import * as number from "./drawing/number";
-import * as palette from "./drawing/palette";
-import * as ramp from "./drawing/ramp";
+import * as palette from "./drawing/colors";
+import * as ramp from "./drawing/color-scale";
 import * as items from "./items";
 import * as copy from "./views/copy";
 import * as element from "./views/element";

@@ -1,4 +1,4 @@
-import type { Scale } from "./drawing/ramp";
+import type { Scale } from "./drawing/color-scale";
 import type { MappedHeads, ScorePayload } from "./traits";
 
 /** Where a head's point lies in a plot, as shares of its width and height from the top left; null: nowhere. */

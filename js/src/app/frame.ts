@@ -1,5 +1,5 @@
 import { computed, effect, signal, untracked } from "@preact/signals-core";
-import { headVariables, watchGround } from "../drawing/ground";
+import { headVariables, watchGround } from "../drawing/theme";
 import { fetchLatePanes } from "../fetching";
 import type { Store } from "../state";
 import { PATIENCE } from "../views/after-lines";

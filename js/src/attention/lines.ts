@@ -1,4 +1,4 @@
-import type { Lines } from "../drawing/curves";
+import type { Lines } from "../drawing/line-curves";
 import type { SegmentFilter, Side } from "../traits";
 import { decoded } from "./decode";
 

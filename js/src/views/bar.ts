@@ -1,5 +1,5 @@
 import { tick } from "../drawing/number";
-import { gradient, type Scale } from "../drawing/ramp";
+import { gradient, type Scale } from "../drawing/color-scale";
 import { element } from "./element";
 
 /** A colour bar: the ramp, numbers under it where they belong, the unit behind them. */

@@ -1,10 +1,10 @@
 import { computed, effect } from "@preact/signals-core";
 import { paneHeader } from "../app/pane";
 import { cutCorners, paintMaps, paintValues } from "../drawing/cells";
-import { groundOf } from "../drawing/ground";
-import { categoryRgb, css, wordOf } from "../drawing/palette";
-import { linearScale, ramp, weightScale } from "../drawing/ramp";
-import { surface } from "../drawing/surface";
+import { groundOf } from "../drawing/theme";
+import { categoryRgb, css, wordOf } from "../drawing/colors";
+import { linearScale, ramp, weightScale } from "../drawing/color-scale";
+import { surface } from "../drawing/repaint";
 import type { ScorePayload, View } from "../state";
 import { colourBar } from "./bar";
 import { bestButtons } from "./best";

@@ -1,5 +1,5 @@
 import { decimal } from "../drawing/number";
-import { headRgb, type Rgb } from "../drawing/palette";
+import { headRgb, type Rgb } from "../drawing/colors";
 import type { Place, Store } from "../state";
 import type { Mark } from "./head-stage";
 import type { LookedAt } from "./looked-at";

@@ -1,6 +1,6 @@
-import { drawCurves, type Field, type Lines } from "../drawing/curves";
-import { css, type Rgb } from "../drawing/palette";
-import { Raster } from "../drawing/raster";
+import { drawCurves, type Field, type Lines } from "../drawing/line-curves";
+import { css, type Rgb } from "../drawing/colors";
+import { Raster } from "../drawing/line-raster";
 import { element } from "./element";
 
 /** More lines than this are rasterised: canvas curves cost some 50 microseconds each. */

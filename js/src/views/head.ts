@@ -1,10 +1,10 @@
 import { computed, effect, signal, untracked } from "@preact/signals-core";
 import type { Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
-import type { Lines } from "../drawing/curves";
-import { groundOf } from "../drawing/ground";
-import { headRgb, type Rgb } from "../drawing/palette";
-import { surface } from "../drawing/surface";
+import type { Lines } from "../drawing/line-curves";
+import { groundOf } from "../drawing/theme";
+import { headRgb, type Rgb } from "../drawing/colors";
+import { surface } from "../drawing/repaint";
 import { type Choice, linesOf, passes, specialShare, weakShare } from "../attention/lines";
 import type { Place, Side, Store, View } from "../state";
 import { remaining } from "../attention/decode";

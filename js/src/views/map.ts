@@ -1,10 +1,10 @@
 import { computed, effect, signal } from "@preact/signals-core";
 import { choice, menu, type Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
-import { groundOf } from "../drawing/ground";
+import { groundOf } from "../drawing/theme";
 import { decimal, tick } from "../drawing/number";
-import { categoryRgb, css, oklch } from "../drawing/palette";
-import { linearScale } from "../drawing/ramp";
+import { categoryRgb, css, oklch } from "../drawing/colors";
+import { linearScale } from "../drawing/color-scale";
 import { acrossLayers, alike, byLayer, layerMeans, type Place2, toward } from "../places";
 import type { ScorePayload, View } from "../state";
 import { element, say } from "./element";

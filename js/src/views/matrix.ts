@@ -1,9 +1,9 @@
 import { computed, effect, signal } from "@preact/signals-core";
-import { groundOf } from "../drawing/ground";
+import { groundOf } from "../drawing/theme";
 import { paintMap } from "../drawing/heatmap";
 import { decimal } from "../drawing/number";
-import { ramp } from "../drawing/ramp";
-import { surface } from "../drawing/surface";
+import { ramp } from "../drawing/color-scale";
+import { surface } from "../drawing/repaint";
 import type { View } from "../state";
 import { decoded, remaining, withoutSpecials } from "../attention/decode";
 import { element, say } from "./element";

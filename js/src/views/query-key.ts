@@ -1,7 +1,7 @@
 import { computed, effect, signal } from "@preact/signals-core";
 import { choice, menu, type Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
-import { groundOf } from "../drawing/ground";
+import { groundOf } from "../drawing/theme";
 import { signedShade } from "../drawing/strip";
 import {
   byWeight,

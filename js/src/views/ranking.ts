@@ -1,4 +1,4 @@
-import { css, headColor, headRgb } from "../drawing/palette";
+import { css, headColor, headRgb } from "../drawing/colors";
 import { element, say } from "./element";
 
 /** What a ranking shows: weights of `heads`, each [n], and their mean; `order` the items to rank, largest first. */

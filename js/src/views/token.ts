@@ -1,8 +1,8 @@
 import { computed, effect, signal } from "@preact/signals-core";
 import { choice, type Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
-import { groundOf } from "../drawing/ground";
-import { surface } from "../drawing/surface";
+import { groundOf } from "../drawing/theme";
+import { surface } from "../drawing/repaint";
 import type { Place, Side, View } from "../state";
 import { copyButton, table } from "./copy";
 import { element, say } from "./element";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { surface } from "../../src/drawing/surface";
+import { surface } from "../../src/drawing/repaint";
 import { eventually } from "../../test-support/show";
 
 test("what could not be drawn is tried again, and only then", async () => {

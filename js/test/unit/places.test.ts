@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linearScale } from "../../src/drawing/ramp";
+import { linearScale } from "../../src/drawing/color-scale";
 import { alike, byLayer, layerMeans, toward } from "../../src/places";
 import type { ScorePayload } from "../../src/traits";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { css, gradient, linearScale, ramp, weightScale } from "../../src/drawing/ramp";
+import { css, gradient, linearScale, ramp, weightScale } from "../../src/drawing/color-scale";
 
 /** CIE L* of an sRGB word: not the space that the ramps are made in. */
 function lightness(word: number): number {

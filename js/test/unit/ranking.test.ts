@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { headRgb } from "../../src/drawing/palette";
+import { headRgb } from "../../src/drawing/colors";
 import { order, reach, shades } from "../../src/views/ranking";
 
 test("the largest comes first, ties by place, and what is hidden not at all", () => {

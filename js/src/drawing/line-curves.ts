@@ -1,4 +1,4 @@
-import { css, type Rgb } from "./palette";
+import { css, type Rgb } from "./colors";
 
 /**
  * Lines leave and arrive level: a Bezier curve whose two inner control points lie half way across.

@@ -1,6 +1,6 @@
 /** Colour ramps and their scales. One hue, lightness even in OKLab: equal steps of value look equal, to every eye. */
 
-import { oklch, wordOf } from "./palette";
+import { oklch, wordOf } from "./colors";
 
 /** Lightness, chroma and hue (degrees) of the two ends of a ramp. The low end is the ground that it lies on. */
 type Oklch = readonly [lightness: number, chroma: number, hue: number];

@@ -1,5 +1,5 @@
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { css, headRgb, readableOn } from "./palette";
+import { css, headRgb, readableOn } from "./colors";
 
 /** Hosts name their themes in ways of their own; the ground that the widget stands on is what counts. */
 export interface Ground {
