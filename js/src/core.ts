@@ -5,7 +5,7 @@ import * as ground from "./drawing/theme";
 import * as number from "./drawing/number";
 import * as palette from "./drawing/colors";
 import * as ramp from "./drawing/color-scale";
-import * as items from "./items";
+import * as items from "./state/items";
 import * as copy from "./views/copy";
 import * as element from "./views/element";
 import * as picking from "./views/picking";

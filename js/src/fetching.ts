@@ -1,6 +1,6 @@
 import { effect, untracked } from "@preact/signals-core";
 import { core } from "./core";
-import type { Store } from "./state";
+import type { Store } from "./state/store";
 import { type Panes, panes } from "./views/registry";
 
 /** The late panes from their code, which is a function of what it shares with the page. */

@@ -1,7 +1,7 @@
 import "./styles/index.css";
 import type { AnyModel } from "@anywidget/types";
 import { mountFrame } from "./app/frame";
-import { Store } from "./state";
+import { Store } from "./state/store";
 
 interface Initialized {
   model: AnyModel;

@@ -1,4 +1,4 @@
-import type { TokenColumns } from "../src/state";
+import type { TokenColumns } from "../src/state/store";
 
 /** Attention of one text: `weights` float32 [layer, head, from, to], rows summing to 1. */
 export interface Attention {

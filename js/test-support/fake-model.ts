@@ -1,4 +1,4 @@
-import type { Example, Meta, ScorePayload, Traits } from "../src/state";
+import type { Example, Meta, ScorePayload, Traits } from "../src/state/store";
 import type { Query, ReplyContent } from "../src/kernel/rpc";
 import type { Attention } from "./attention";
 import { insideReply } from "./inside";

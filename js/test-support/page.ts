@@ -7,7 +7,7 @@
 
 import widget from "../src/index";
 import { panes as late } from "../src/late";
-import type { Traits } from "../src/state";
+import type { Traits } from "../src/state/store";
 import { panes } from "../src/views/registry";
 import { type Attention, longText, storePair, synthetic } from "./attention";
 import { FakeModel } from "./fake-model";

@@ -3,7 +3,7 @@ import axe from "axe-core";
 import { expect, vi } from "vitest";
 import { mountFrame } from "../src/app/frame";
 import { panes as late } from "../src/late";
-import { Store } from "../src/state";
+import { Store } from "../src/state/store";
 import { panes } from "../src/views/registry";
 import { type Attention, storePair, synthetic } from "./attention";
 import { FakeModel, type FakeOptions } from "./fake-model";

@@ -1,5 +1,5 @@
 import { effect } from "@preact/signals-core";
-import type { Store } from "../state";
+import type { Store } from "../state/store";
 
 const LABELS: [string, string] = ["Text", "Second text, optional"];
 

@@ -1,5 +1,5 @@
 import { effect } from "@preact/signals-core";
-import type { Store } from "../state";
+import type { Store } from "../state/store";
 import { element, say } from "../views/element";
 import { textBoxes } from "./text-boxes";
 

@@ -1,4 +1,4 @@
-import type { Side } from "../traits";
+import type { Side } from "../state/traits";
 
 /** One head's map as it crosses the wire: uint8 [rows, columns], round(255 * sqrt(weight)). */
 export interface CodedMap {

@@ -1,5 +1,5 @@
 import type { Lines } from "../drawing/line-curves";
-import type { SegmentFilter, Side } from "../traits";
+import type { SegmentFilter, Side } from "../state/traits";
 import { decoded } from "./decode";
 
 /** What is drawn of some maps of one text. */

@@ -1,4 +1,4 @@
-import type { ScorePayload } from "../traits";
+import type { ScorePayload } from "../state/traits";
 
 /** A head's place among all heads by one score, 1 for the one that stands out. */
 export interface Rank {

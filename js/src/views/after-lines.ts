@@ -1,5 +1,5 @@
 import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals-core";
-import type { Store } from "../state";
+import type { Store } from "../state/store";
 
 /** Milliseconds after which nothing waits for lines any longer. */
 export const PATIENCE = 300;

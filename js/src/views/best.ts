@@ -1,5 +1,5 @@
 import { decimal } from "../drawing/number";
-import type { ScorePayload } from "../state";
+import type { ScorePayload } from "../state/store";
 import { element } from "./element";
 
 const BEST = 5;

@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals-core";
 import { decimal, tick } from "../drawing/number";
-import type { ScorePayload, View } from "../state";
+import type { ScorePayload, View } from "../state/store";
 import { afterLines } from "./after-lines";
 import { copyButton, table } from "./copy";
 import { element, say } from "./element";

@@ -5,7 +5,7 @@ import { groundOf } from "../drawing/theme";
 import { categoryRgb, css, wordOf } from "../drawing/colors";
 import { linearScale, ramp, weightScale } from "../drawing/color-scale";
 import { surface } from "../drawing/repaint";
-import type { ScorePayload, View } from "../state";
+import type { ScorePayload, View } from "../state/store";
 import { colourBar } from "./bar";
 import { bestButtons } from "./best";
 import { cardView } from "./card";

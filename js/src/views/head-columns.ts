@@ -1,4 +1,4 @@
-import type { Items, Place, Side } from "../state";
+import type { Items, Place, Side } from "../state/store";
 import { element } from "./element";
 
 /** Where items stand on screen: `place[i]` is the row of item i, -1 where it is not shown. */

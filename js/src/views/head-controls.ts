@@ -1,6 +1,6 @@
 import { effect, type ReadonlySignal } from "@preact/signals-core";
 import { choice, menu, type Option, plainButton, type Stops } from "../app/controls";
-import type { Level, SegmentFilter, Special, Store } from "../state";
+import type { Level, SegmentFilter, Special, Store } from "../state/store";
 import { element, say } from "./element";
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i);

@@ -1,6 +1,6 @@
 import { decimal } from "../drawing/number";
 import { headRgb, type Rgb } from "../drawing/colors";
-import type { Place, Store } from "../state";
+import type { Place, Store } from "../state/store";
 import type { Mark } from "./head-stage";
 import type { LookedAt } from "./looked-at";
 

@@ -6,7 +6,7 @@ import { groundOf } from "../drawing/theme";
 import { headRgb, type Rgb } from "../drawing/colors";
 import { surface } from "../drawing/repaint";
 import { type Choice, linesOf, passes, specialShare, weakShare } from "../attention/lines";
-import type { Place, Side, Store, View } from "../state";
+import type { Place, Side, Store, View } from "../state/store";
 import { remaining } from "../attention/decode";
 import { element, say } from "./element";
 import { Columns, type Placement, placeItems } from "./head-columns";

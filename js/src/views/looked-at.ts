@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal } from "@preact/signals-core";
-import type { Place, Store } from "../state";
+import type { Place, Store } from "../state/store";
 import { itemWeights, meanWeights, remaining } from "../attention/decode";
 import { restedHover } from "./rested";
 

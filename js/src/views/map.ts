@@ -6,7 +6,7 @@ import { decimal, tick } from "../drawing/number";
 import { categoryRgb, css, oklch } from "../drawing/colors";
 import { linearScale } from "../drawing/color-scale";
 import { acrossLayers, alike, byLayer, layerMeans, type Place2, toward } from "../places";
-import type { ScorePayload, View } from "../state";
+import type { ScorePayload, View } from "../state/store";
 import { element, say } from "./element";
 import { type Head, picking } from "./picking";
 import { headName, knownScores, scoreTitle, scoreWords } from "./words";

@@ -4,7 +4,7 @@ import { paintMap } from "../drawing/heatmap";
 import { decimal } from "../drawing/number";
 import { ramp } from "../drawing/color-scale";
 import { surface } from "../drawing/repaint";
-import type { View } from "../state";
+import type { View } from "../state/store";
 import { decoded, remaining, withoutSpecials } from "../attention/decode";
 import { element, say } from "./element";
 import { waiting } from "./waiting";

@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal } from "@preact/signals-core";
-import type { ScorePayload, Store } from "../state";
+import type { ScorePayload, Store } from "../state/store";
 import { restedHover } from "./rested";
 
 /**

@@ -1,5 +1,5 @@
 import { batch, type ReadonlySignal, signal } from "@preact/signals-core";
-import type { Store } from "../state";
+import type { Store } from "../state/store";
 
 export interface Head {
   layer: number;

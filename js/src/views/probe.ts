@@ -2,7 +2,7 @@ import { batch, computed, effect, signal } from "@preact/signals-core";
 import { choice, menu, plainButton, type Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
 import { arc, firstShown } from "../arcs";
-import type { Example, View } from "../state";
+import type { Example, View } from "../state/store";
 import { element, say } from "./element";
 import { headName } from "./words";
 

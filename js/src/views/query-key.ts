@@ -15,8 +15,8 @@ import {
   score,
   weight,
 } from "../kernel/query-key-reply";
-import { columnsOf, tokenOfItem } from "../items";
-import type { Side, View } from "../state";
+import { columnsOf, tokenOfItem } from "../state/items";
+import type { Side, View } from "../state/store";
 import { copyButton, table } from "./copy";
 import { element, say } from "./element";
 import { InsideTable, partName, signed } from "./inside-table";

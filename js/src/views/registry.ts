@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals-core";
-import type { View } from "../state";
+import type { View } from "../state/store";
 import { gridView } from "./grid";
 import { headView } from "./head";
 import { tokenView } from "./token";

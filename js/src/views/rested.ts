@@ -1,5 +1,5 @@
 import { effect, type ReadonlySignal, signal } from "@preact/signals-core";
-import type { Place, Store } from "../state";
+import type { Place, Store } from "../state/store";
 
 /** Milliseconds that the pointer rests before the kernel is asked. */
 const REST = 150;

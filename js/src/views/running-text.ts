@@ -1,5 +1,5 @@
 import { direction, spaces } from "../drawing/spacing";
-import type { Items } from "../state";
+import type { Items } from "../state/store";
 import { element } from "./element";
 import { Shades } from "./shades";
 

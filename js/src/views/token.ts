@@ -3,7 +3,7 @@ import { choice, type Stops } from "../app/controls";
 import { paneHeader } from "../app/pane";
 import { groundOf } from "../drawing/theme";
 import { surface } from "../drawing/repaint";
-import type { Place, Side, View } from "../state";
+import type { Place, Side, View } from "../state/store";
 import { copyButton, table } from "./copy";
 import { element, say } from "./element";
 import { followLook } from "./looked-at";

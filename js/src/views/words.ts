@@ -1,6 +1,6 @@
 import { decimal } from "../drawing/number";
 import { rank } from "../attention/score-rank";
-import type { ScorePayload, Store } from "../state";
+import type { ScorePayload, Store } from "../state/store";
 
 /** Layer and head as everywhere on screen, both from 0. */
 export function headName(layer: number, head: number): string {

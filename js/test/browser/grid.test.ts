@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import type { ScorePayload } from "../../src/state";
+import type { ScorePayload } from "../../src/state/store";
 import { longText, synthetic } from "../../test-support/attention";
 import {
   eventually,

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { mountFrame } from "../../src/app/frame";
-import type { Traits } from "../../src/state";
+import type { Traits } from "../../src/state/store";
 import { longText, synthetic, tokenColumns } from "../../test-support/attention";
 import {
   eventually,

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import type { MappedHeads, ScorePayload } from "../../src/state";
+import type { MappedHeads, ScorePayload } from "../../src/state/store";
 import { storePair, synthetic } from "../../test-support/attention";
 import {
   eventually,

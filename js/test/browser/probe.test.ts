@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import type { Example, Probed } from "../../src/state";
+import type { Example, Probed } from "../../src/state/store";
 import { eventually, expectAccessible, press, type Shown, show } from "../../test-support/show";
 
 let shown: Shown | undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { linearScale } from "../../src/drawing/color-scale";
 import { alike, byLayer, layerMeans, toward } from "../../src/places";
-import type { ScorePayload } from "../../src/traits";
+import type { ScorePayload } from "../../src/state/traits";
 
 const score: ScorePayload = {
   name: "entropy",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { rank } from "../../src/attention/score-rank";
-import type { ScorePayload } from "../../src/traits";
+import type { ScorePayload } from "../../src/state/traits";
 
 function score(values: (number | null)[][], notable: "high" | "low"): ScorePayload {
   const none = { low: null, high: null, baseline: null, support: null };

@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals-core";
 import { afterEach, expect, test, vi } from "vitest";
-import { type RowQuery, Store } from "../../src/state";
+import { type RowQuery, Store } from "../../src/state/store";
 import { longText, storePair, synthetic } from "../../test-support/attention";
 import { FakeModel, type FakeOptions } from "../../test-support/fake-model";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { textBoxes } from "../../src/app/text-boxes";
-import { Store } from "../../src/state";
+import { Store } from "../../src/state/store";
 import { storePair, synthetic } from "../../test-support/attention";
 import { FakeModel, metaOf } from "../../test-support/fake-model";
 

@@ -28,7 +28,7 @@ export function itemsOf(columns: TokenColumns, level: Level): Items {
   };
 }
 
-/** The columns of one side; where both sides are the same text, "to" is "from". */
+/** The columns of one side; where both sides are the same text, "to" is "from"../. */
 export function columnsOf(meta: Meta, side: "from" | "to"): TokenColumns {
   return side === "to" ? (meta.to ?? meta.from) : meta.from;
 }
