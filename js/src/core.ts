@@ -1,18 +1,18 @@
 import * as signals from "@preact/signals-core";
-import * as controls from "./app/controls";
-import * as pane from "./app/pane";
+import * as controls from "./ui/controls";
+import * as pane from "./ui/pane-header";
 import * as ground from "./drawing/theme";
-import * as number from "./drawing/number";
+import * as number from "./ui/number-format";
 import * as palette from "./drawing/colors";
 import * as ramp from "./drawing/color-scale";
 import * as items from "./state/items";
-import * as copy from "./views/copy";
-import * as element from "./views/element";
-import * as picking from "./views/picking";
-import * as rested from "./views/rested";
-import * as runningText from "./views/running-text";
-import * as waiting from "./views/waiting";
-import * as words from "./views/words";
+import * as copy from "./ui/copy-button";
+import * as element from "./ui/element";
+import * as picking from "./ui/head-selection";
+import * as rested from "./ui/debounced-hover";
+import * as runningText from "./ui/token-text";
+import * as waiting from "./ui/loading-mark";
+import * as words from "./ui/score-format";
 
 /** What the late panes use of the page instead of carrying their own copy; see build.mjs. */
 export const core = {

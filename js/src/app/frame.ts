@@ -2,7 +2,7 @@ import { computed, effect, signal, untracked } from "@preact/signals-core";
 import { headVariables, watchGround } from "../drawing/theme";
 import { fetchLatePanes } from "../fetching";
 import type { Store } from "../state/store";
-import { PATIENCE } from "../views/after-lines";
+import { PATIENCE } from "../ui/after-first-paint";
 import { panes } from "../views/registry";
 import { mountTop } from "./top";
 

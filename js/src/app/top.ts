@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals-core";
 import type { Store } from "../state/store";
-import { element, say } from "../views/element";
+import { element, say } from "../ui/element";
 import { textBoxes } from "./text-boxes";
 
 const SILENT =

@@ -1,9 +1,9 @@
 import { effect, signal } from "@preact/signals-core";
-import { decimal, tick } from "../drawing/number";
+import { decimal, tick } from "../ui/number-format";
 import type { ScorePayload, View } from "../state/store";
-import { afterLines } from "./after-lines";
-import { copyButton, table } from "./copy";
-import { element, say } from "./element";
+import { afterLines } from "../ui/after-first-paint";
+import { copyButton, table } from "../ui/copy-button";
+import { element, say } from "../ui/element";
 import {
   byRank,
   headName,
@@ -12,7 +12,7 @@ import {
   scoreTitle,
   scoreValue,
   shortUnit,
-} from "./words";
+} from "../ui/score-format";
 
 const FEW = 10;
 

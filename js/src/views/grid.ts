@@ -1,19 +1,19 @@
 import { computed, effect } from "@preact/signals-core";
-import { paneHeader } from "../app/pane";
+import { paneHeader } from "../ui/pane-header";
 import { cutCorners, paintMaps, paintValues } from "../drawing/cells";
 import { groundOf } from "../drawing/theme";
 import { categoryRgb, css, wordOf } from "../drawing/colors";
 import { linearScale, ramp, weightScale } from "../drawing/color-scale";
 import { surface } from "../drawing/repaint";
 import type { ScorePayload, View } from "../state/store";
-import { colourBar } from "./bar";
+import { colourBar } from "../ui/color-bar";
 import { bestButtons } from "./best";
 import { cardView } from "./card";
-import { copyButton, table } from "./copy";
-import { element, say } from "./element";
+import { copyButton, table } from "../ui/copy-button";
+import { element, say } from "../ui/element";
 import { shownScore } from "./pair";
-import { picking } from "./picking";
-import { byRank, headName, knownScores, scoreTitle, scoreValue, scoreWords } from "./words";
+import { picking } from "../ui/head-selection";
+import { byRank, headName, knownScores, scoreTitle, scoreValue, scoreWords } from "../ui/score-format";
 
 const MAPS = "";
 

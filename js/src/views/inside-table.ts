@@ -1,4 +1,4 @@
-import { decimal } from "../drawing/number";
+import { decimal } from "../ui/number-format";
 import { paintStrip } from "../drawing/strip";
 import {
   component,
@@ -11,7 +11,7 @@ import {
   score,
   weight,
 } from "../kernel/query-key-reply";
-import { element } from "./element";
+import { element } from "../ui/element";
 
 /** What a table of one token's scores shows. */
 export interface Opened {

@@ -1,10 +1,10 @@
 import { batch, computed, effect, signal } from "@preact/signals-core";
-import { choice, menu, plainButton, type Stops } from "../app/controls";
-import { paneHeader } from "../app/pane";
+import { choice, menu, plainButton, type Stops } from "../ui/controls";
+import { paneHeader } from "../ui/pane-header";
 import { arc, firstShown } from "../arcs";
 import type { Example, View } from "../state/store";
-import { element, say } from "./element";
-import { headName } from "./words";
+import { element, say } from "../ui/element";
+import { headName } from "../ui/score-format";
 
 type Hit = "both" | "hit" | "miss";
 

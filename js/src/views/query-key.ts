@@ -1,6 +1,6 @@
 import { computed, effect, signal } from "@preact/signals-core";
-import { choice, menu, type Stops } from "../app/controls";
-import { paneHeader } from "../app/pane";
+import { choice, menu, type Stops } from "../ui/controls";
+import { paneHeader } from "../ui/pane-header";
 import { groundOf } from "../drawing/theme";
 import { signedShade } from "../drawing/strip";
 import {
@@ -17,13 +17,13 @@ import {
 } from "../kernel/query-key-reply";
 import { columnsOf, tokenOfItem } from "../state/items";
 import type { Side, View } from "../state/store";
-import { copyButton, table } from "./copy";
-import { element, say } from "./element";
+import { copyButton, table } from "../ui/copy-button";
+import { element, say } from "../ui/element";
 import { InsideTable, partName, signed } from "./inside-table";
-import { restedHover } from "./rested";
-import { RunningText } from "./running-text";
-import { waiting } from "./waiting";
-import { headName } from "./words";
+import { restedHover } from "../ui/debounced-hover";
+import { RunningText } from "../ui/token-text";
+import { waiting } from "../ui/loading-mark";
+import { headName } from "../ui/score-format";
 
 /** So many tokens are shown, those with most weight; all are in the copied text. */
 const FEW = 12;

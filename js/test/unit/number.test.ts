@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decimal, tick } from "../../src/drawing/number";
+import { decimal, tick } from "../../src/ui/number-format";
 
 test("small numbers have three decimals, larger ones three or four figures", () => {
   expect([0.0164, 1, 12.3456, 123.456, 5432.1].map(decimal)).toEqual([

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { direction, spaces } from "../../src/drawing/spacing";
+import { direction, spaces } from "../../src/ui/token-spacing";
 
 function tokens(
   label: string[],

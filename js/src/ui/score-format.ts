@@ -1,4 +1,4 @@
-import { decimal } from "../drawing/number";
+import { decimal } from "./number-format";
 import { rank } from "../attention/score-rank";
 import type { ScorePayload, Store } from "../state/store";
 

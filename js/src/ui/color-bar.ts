@@ -1,4 +1,4 @@
-import { tick } from "../drawing/number";
+import { tick } from "./number-format";
 import { gradient, type Scale } from "../drawing/color-scale";
 import { element } from "./element";
 

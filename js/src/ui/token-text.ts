@@ -1,7 +1,7 @@
-import { direction, spaces } from "../drawing/spacing";
+import { direction, spaces } from "./token-spacing";
 import type { Items } from "../state/store";
 import { element } from "./element";
-import { Shades } from "./shades";
+import { Shades } from "./token-shading";
 
 /** The label of a further token of a character that the token before shows. */
 const SAME = "⋮";

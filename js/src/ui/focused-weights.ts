@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal } from "@preact/signals-core";
 import type { Place, Store } from "../state/store";
 import { itemWeights, meanWeights, remaining } from "../attention/decode";
-import { restedHover } from "./rested";
+import { restedHover } from "./debounced-hover";
 
 /** The weights of what is looked at now, for the heads that are on. */
 export interface LookedAt {

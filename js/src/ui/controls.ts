@@ -1,5 +1,5 @@
 import { effect } from "@preact/signals-core";
-import { element } from "../views/element";
+import { element } from "./element";
 
 /** What to call when a control goes: each control adds its own. */
 export type Stops = (() => void)[];
