@@ -1,6 +1,6 @@
-import { mapView } from "./views/map";
-import { probeView } from "./views/probe";
-import { queryKeyView } from "./views/query-key";
+import { mapView } from "./views/head-map/head-map";
+import { probeView } from "./views/probe/probe";
+import { queryKeyView } from "./views/query-key/query-key";
 import type { Panes } from "./views/registry";
 
 /**

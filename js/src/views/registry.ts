@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals-core";
 import type { View } from "../state/store";
-import { gridView } from "./grid";
-import { headView } from "./head";
-import { tokenView } from "./token";
+import { gridView } from "./grid/grid";
+import { headView } from "./head/head";
+import { tokenView } from "./token/token";
 
 /** What a pane is called and how it is made. */
 export interface Pane {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { arc, firstShown, rise } from "../../src/arcs";
+import { arc, firstShown, rise } from "../../src/views/probe/arcs";
 
 test("longer arcs rise higher, but not out of the sky", () => {
   expect(rise(0, 26)).toBeLessThan(rise(80, 26));

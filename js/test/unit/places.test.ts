@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { linearScale } from "../../src/drawing/color-scale";
-import { alike, byLayer, layerMeans, toward } from "../../src/places";
+import { alike, byLayer, layerMeans, toward } from "../../src/views/head-map/layout";
 import type { ScorePayload } from "../../src/state/traits";
 
 const score: ScorePayload = {

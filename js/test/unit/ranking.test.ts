@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { headRgb } from "../../src/drawing/colors";
-import { order, reach, shades } from "../../src/views/ranking";
+import { order, reach, shades } from "../../src/views/token/ranking";
 
 test("the largest comes first, ties by place, and what is hidden not at all", () => {
   expect(order([0.1, 0.4, 0.1, 0.4], null)).toEqual([1, 3, 0, 2]);

@@ -1,5 +1,5 @@
-import { decimal } from "../ui/number-format";
-import { paintStrip } from "../drawing/strip";
+import { decimal } from "../../ui/number-format";
+import { paintStrip } from "./paint-strip";
 import {
   component,
   dot,
@@ -10,8 +10,8 @@ import {
   reaches,
   score,
   weight,
-} from "../kernel/query-key-reply";
-import { element } from "../ui/element";
+} from "../../kernel/query-key-reply";
+import { element } from "../../ui/element";
 
 /** What a table of one token's scores shows. */
 export interface Opened {

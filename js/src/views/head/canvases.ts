@@ -1,7 +1,7 @@
-import { drawCurves, type Field, type Lines } from "../drawing/line-curves";
-import { css, type Rgb } from "../drawing/colors";
-import { Raster } from "../drawing/line-raster";
-import { element } from "../ui/element";
+import { drawCurves, type Field, type Lines } from "../../drawing/line-curves";
+import { css, type Rgb } from "../../drawing/colors";
+import { Raster } from "../../drawing/line-raster";
+import { element } from "../../ui/element";
 
 /** More lines than this are rasterised: canvas curves cost some 50 microseconds each. */
 const CURVES = 500;

@@ -1,5 +1,5 @@
-import type { Scale } from "./drawing/color-scale";
-import type { MappedHeads, ScorePayload } from "./state/traits";
+import type { Scale } from "../../drawing/color-scale";
+import type { MappedHeads, ScorePayload } from "../../state/traits";
 
 /** Where a head's point lies in a plot, as shares of its width and height from the top left; null: nowhere. */
 export type Place2 = { x: number; y: number } | null;

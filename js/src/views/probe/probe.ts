@@ -1,10 +1,10 @@
 import { batch, computed, effect, signal } from "@preact/signals-core";
-import { choice, menu, plainButton, type Stops } from "../ui/controls";
-import { paneHeader } from "../ui/pane-header";
-import { arc, firstShown } from "../arcs";
-import type { Example, View } from "../state/store";
-import { element, say } from "../ui/element";
-import { headName } from "../ui/score-format";
+import { choice, menu, plainButton, type Stops } from "../../ui/controls";
+import { paneHeader } from "../../ui/pane-header";
+import { arc, firstShown } from "./arcs";
+import type { Example, View } from "../../state/store";
+import { element, say } from "../../ui/element";
+import { headName } from "../../ui/score-format";
 
 type Hit = "both" | "hit" | "miss";
 

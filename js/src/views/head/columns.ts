@@ -1,5 +1,5 @@
-import type { Items, Place, Side } from "../state/store";
-import { element } from "../ui/element";
+import type { Items, Place, Side } from "../../state/store";
+import { element } from "../../ui/element";
 
 /** Where items stand on screen: `place[i]` is the row of item i, -1 where it is not shown. */
 export interface Placement {

@@ -1,5 +1,5 @@
-import { css, headColor, headRgb } from "../drawing/colors";
-import { element, say } from "../ui/element";
+import { css, headColor, headRgb } from "../../drawing/colors";
+import { element, say } from "../../ui/element";
 
 /** What a ranking shows: weights of `heads`, each [n], and their mean; `order` the items to rank, largest first. */
 export interface Ranked {

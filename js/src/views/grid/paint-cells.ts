@@ -1,4 +1,4 @@
-import { type Box, paintCell, paintHatch, paintMap } from "./heatmap";
+import { type Box, paintCell, paintHatch, paintMap } from "../../drawing/heatmap";
 
 /** Colours each box by its value, [row][column], `columns` boxes a row; what is undefined is hatched in `colours`. */
 export function paintValues(

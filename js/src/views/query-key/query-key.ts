@@ -1,8 +1,8 @@
 import { computed, effect, signal } from "@preact/signals-core";
-import { choice, menu, type Stops } from "../ui/controls";
-import { paneHeader } from "../ui/pane-header";
-import { groundOf } from "../drawing/theme";
-import { signedShade } from "../drawing/strip";
+import { choice, menu, type Stops } from "../../ui/controls";
+import { paneHeader } from "../../ui/pane-header";
+import { groundOf } from "../../drawing/theme";
+import { signedShade } from "./paint-strip";
 import {
   byWeight,
   contributions,
@@ -14,16 +14,16 @@ import {
   product,
   score,
   weight,
-} from "../kernel/query-key-reply";
-import { columnsOf, tokenOfItem } from "../state/items";
-import type { Side, View } from "../state/store";
-import { copyButton, table } from "../ui/copy-button";
-import { element, say } from "../ui/element";
-import { InsideTable, partName, signed } from "./inside-table";
-import { restedHover } from "../ui/debounced-hover";
-import { RunningText } from "../ui/token-text";
-import { waiting } from "../ui/loading-mark";
-import { headName } from "../ui/score-format";
+} from "../../kernel/query-key-reply";
+import { columnsOf, tokenOfItem } from "../../state/items";
+import type { Side, View } from "../../state/store";
+import { copyButton, table } from "../../ui/copy-button";
+import { element, say } from "../../ui/element";
+import { InsideTable, partName, signed } from "./table";
+import { restedHover } from "../../ui/debounced-hover";
+import { RunningText } from "../../ui/token-text";
+import { waiting } from "../../ui/loading-mark";
+import { headName } from "../../ui/score-format";
 
 /** So many tokens are shown, those with most weight; all are in the copied text. */
 const FEW = 12;

@@ -1,4 +1,4 @@
-import { css, oklch, type Rgb } from "./colors";
+import { css, oklch, type Rgb } from "../../drawing/colors";
 
 /** The colour of a signed number, -1 to 1: blue above zero, orange below, the ground between. */
 function signedRgb(value: number, dark: boolean): Rgb {

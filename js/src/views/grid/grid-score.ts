@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal } from "@preact/signals-core";
-import type { ScorePayload, Store } from "../state/store";
-import { restedHover } from "../ui/debounced-hover";
+import type { ScorePayload, Store } from "../../state/store";
+import { restedHover } from "../../ui/debounced-hover";
 
 /**
  * What colours the grid: the score that is set; or, while that is one of a pair of tokens, the same for the pinned

@@ -1,14 +1,14 @@
 import { computed, effect, signal } from "@preact/signals-core";
-import { groundOf } from "../drawing/theme";
-import { paintMap } from "../drawing/heatmap";
-import { decimal } from "../ui/number-format";
-import { ramp } from "../drawing/color-scale";
-import { surface } from "../drawing/repaint";
-import type { View } from "../state/store";
-import { decoded, remaining, withoutSpecials } from "../attention/decode";
-import { element, say } from "../ui/element";
-import { waiting } from "../ui/loading-mark";
-import { headName } from "../ui/score-format";
+import { groundOf } from "../../drawing/theme";
+import { paintMap } from "../../drawing/heatmap";
+import { decimal } from "../../ui/number-format";
+import { ramp } from "../../drawing/color-scale";
+import { surface } from "../../drawing/repaint";
+import type { View } from "../../state/store";
+import { decoded, remaining, withoutSpecials } from "../../attention/decode";
+import { element, say } from "../../ui/element";
+import { waiting } from "../../ui/loading-mark";
+import { headName } from "../../ui/score-format";
 
 interface Cell {
   from: number;
