@@ -6,9 +6,9 @@
  */
 
 import widget from "../src/index";
-import { panes as late } from "../src/late";
+import { panes as late } from "../src/app/lazy-panes";
 import type { Traits } from "../src/state/store";
-import { panes } from "../src/views/registry";
+import { panes } from "../src/app/panes";
 import { type Attention, longText, storePair, synthetic } from "./attention";
 import { FakeModel } from "./fake-model";
 import { arabic, chinese, emoji } from "./texts";

@@ -2,9 +2,9 @@ import "../src/styles/index.css";
 import axe from "axe-core";
 import { expect, vi } from "vitest";
 import { mountFrame } from "../src/app/frame";
-import { panes as late } from "../src/late";
+import { panes as late } from "../src/app/lazy-panes";
 import { Store } from "../src/state/store";
-import { panes } from "../src/views/registry";
+import { panes } from "../src/app/panes";
 import { type Attention, storePair, synthetic } from "./attention";
 import { FakeModel, type FakeOptions } from "./fake-model";
 

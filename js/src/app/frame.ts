@@ -1,9 +1,9 @@
 import { computed, effect, signal, untracked } from "@preact/signals-core";
 import { headVariables, watchGround } from "../drawing/theme";
-import { fetchLatePanes } from "../fetching";
+import { fetchLatePanes } from "./load-panes";
 import type { Store } from "../state/store";
 import { PATIENCE } from "../ui/after-first-paint";
-import { panes } from "../views/registry";
+import { panes } from "./panes";
 import { mountTop } from "./top";
 
 /** Builds one display of the store inside `el`: the text, then its panes in the order of `views`. */

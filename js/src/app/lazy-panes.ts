@@ -1,7 +1,7 @@
-import { mapView } from "./views/head-map/head-map";
-import { probeView } from "./views/probe/probe";
-import { queryKeyView } from "./views/query-key/query-key";
-import type { Panes } from "./views/registry";
+import { mapView } from "../views/head-map/head-map";
+import { probeView } from "../views/probe/probe";
+import { queryKeyView } from "../views/query-key/query-key";
+import type { Panes } from "./panes";
 
 /**
  * Panes that are not needed for the first paint: built apart, and asked for when one is wanted.

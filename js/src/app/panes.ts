@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals-core";
 import type { View } from "../state/store";
-import { gridView } from "./grid/grid";
-import { headView } from "./head/head";
-import { tokenView } from "./token/token";
+import { gridView } from "../views/grid/grid";
+import { headView } from "../views/head/head";
+import { tokenView } from "../views/token/token";
 
 /** What a pane is called and how it is made. */
 export interface Pane {
