@@ -18,17 +18,17 @@ const common = {
 };
 
 const source = fileURLToPath(new URL("src", import.meta.url));
-const shared = readFileSync(join(source, "core.ts"), "utf8").matchAll(/from "(.+)"/g);
-const names = new Set([...shared].map(([, name]) => name));
+const shared = readFileSync(join(source, "app/shared-modules.ts"), "utf8").matchAll(/from "(.+)"/g);
+const names = new Set([...shared].map(([, name]) => name.replace(/^\.\.\//, "")));
 
-/** Imports of what core.ts lists are read from the page's own copy. */
+/** Imports of what shared-modules.ts lists are read from the page's own copy. */
 const fromCore = {
   name: "from-core",
   /** @param {import("esbuild").PluginBuild} late */
   setup(late) {
     late.onResolve({ filter: /.*/ }, ({ path, importer }) => {
       const inside = path.startsWith(".") && relative(source, join(dirname(importer), path));
-      const name = inside ? `./${inside}` : path;
+      const name = inside || path;
       return names.has(name) ? { path: name, namespace: "core" } : undefined;
     });
     late.onLoad({ filter: /.*/, namespace: "core" }, ({ path }) => ({
@@ -42,7 +42,7 @@ const page = { ...common, entryPoints: { widget: "src/index.ts" }, format: "esm"
 /** @type {import("esbuild").BuildOptions} */
 const late = {
   ...common,
-  entryPoints: { late: "src/late.ts" },
+  entryPoints: { late: "src/app/lazy-panes.ts" },
   format: "iife",
   globalName: "late",
   banner: { js: "export default (core) => {" },
@@ -63,7 +63,8 @@ if (process.argv.includes("--watch")) {
   const built = await Promise.all([page, late].map((each) => build({ ...each, minify: true })));
   const [first, second] = built.map(({ metafile }) => Object.keys(metafile.inputs));
   const twice = second.filter((name) => first.includes(name));
-  if (twice.length) throw new Error(`In both bundles, so to be listed in core.ts: ${twice}`);
+  if (twice.length)
+    throw new Error(`In both bundles, so to be listed in shared-modules.ts: ${twice}`);
   // Another pass over what esbuild left takes a twentieth off the compressed page.
   for (const name of ["widget.js", "late.js"]) {
     const path = join(common.outdir, name);

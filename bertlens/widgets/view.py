@@ -21,7 +21,7 @@ from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, Selection
 from bertlens.widgets.snapshot import Picture, picture
 
 LATE = frozenset({"map", "query-key", "probe"})
-"""Panes whose code is apart from the page's bundle: js/src/late.ts."""
+"""Panes whose code is apart from the page's bundle: js/src/app/lazy-panes.ts."""
 
 OWN = frozenset({*FROM_KERNEL, "views", "editable", "late"})
 """Traits that the page reads and never sets."""

@@ -1,5 +1,5 @@
-import type { Example, Meta, ScorePayload, Traits } from "../src/state/store";
 import type { Query, ReplyContent } from "../src/kernel/rpc";
+import type { Example, Meta, ScorePayload, Traits } from "../src/state/store";
 import type { Attention } from "./attention";
 import { insideReply } from "./inside";
 

@@ -5,10 +5,10 @@
  * `bertlensAttention`, the attention of a real text, coded as on the wire (base64).
  */
 
-import widget from "../src/index";
 import { panes as late } from "../src/app/lazy-panes";
-import type { Traits } from "../src/state/store";
 import { panes } from "../src/app/panes";
+import widget from "../src/index";
+import type { Traits } from "../src/state/store";
 import { type Attention, longText, storePair, synthetic } from "./attention";
 import { FakeModel } from "./fake-model";
 import { arabic, chinese, emoji } from "./texts";

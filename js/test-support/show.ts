@@ -3,8 +3,8 @@ import axe from "axe-core";
 import { expect, vi } from "vitest";
 import { mountFrame } from "../src/app/frame";
 import { panes as late } from "../src/app/lazy-panes";
-import { Store } from "../src/state/store";
 import { panes } from "../src/app/panes";
+import { Store } from "../src/state/store";
 import { type Attention, storePair, synthetic } from "./attention";
 import { FakeModel, type FakeOptions } from "./fake-model";
 

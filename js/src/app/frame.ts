@@ -1,8 +1,8 @@
 import { computed, effect, signal, untracked } from "@preact/signals-core";
 import { headVariables, watchGround } from "../drawing/theme";
-import { fetchLatePanes } from "./load-panes";
 import type { Store } from "../state/store";
 import { PATIENCE } from "../ui/after-first-paint";
+import { fetchLatePanes } from "./load-panes";
 import { panes } from "./panes";
 import { mountTop } from "./top";
 

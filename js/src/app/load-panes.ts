@@ -1,7 +1,7 @@
 import { effect, untracked } from "@preact/signals-core";
-import { core } from "./shared-modules";
 import type { Store } from "../state/store";
 import { type Panes, panes } from "./panes";
+import { core } from "./shared-modules";
 
 /** The late panes from their code, which is a function of what it shares with the page. */
 async function panesOf(code: string): Promise<Panes> {

@@ -1,34 +1,34 @@
 import * as signals from "@preact/signals-core";
-import * as controls from "../ui/controls";
-import * as pane from "../ui/pane-header";
-import * as ground from "../drawing/theme";
-import * as number from "../ui/number-format";
-import * as palette from "../drawing/colors";
 import * as ramp from "../drawing/color-scale";
+import * as palette from "../drawing/colors";
+import * as ground from "../drawing/theme";
 import * as items from "../state/items";
+import * as controls from "../ui/controls";
 import * as copy from "../ui/copy-button";
+import * as rested from "../ui/debounced-hover";
 import * as element from "../ui/element";
 import * as picking from "../ui/head-selection";
-import * as rested from "../ui/debounced-hover";
-import * as runningText from "../ui/token-text";
 import * as waiting from "../ui/loading-mark";
+import * as number from "../ui/number-format";
+import * as pane from "../ui/pane-header";
 import * as words from "../ui/score-format";
+import * as runningText from "../ui/token-text";
 
-/** What the late panes use of the page instead of carrying their own copy; see build.mjs. */
+/** What the lazy panes use of the page instead of carrying their own copy; see build.mjs. */
 export const core = {
   "@preact/signals-core": signals,
-  "./app/controls": controls,
-  "./app/pane": pane,
-  "./drawing/ground": ground,
-  "./drawing/number": number,
-  "./drawing/palette": palette,
-  "./drawing/ramp": ramp,
-  "./items": items,
-  "./views/copy": copy,
-  "./views/element": element,
-  "./views/picking": picking,
-  "./views/rested": rested,
-  "./views/running-text": runningText,
-  "./views/waiting": waiting,
-  "./views/words": words,
+  "drawing/color-scale": ramp,
+  "drawing/colors": palette,
+  "drawing/theme": ground,
+  "state/items": items,
+  "ui/controls": controls,
+  "ui/copy-button": copy,
+  "ui/debounced-hover": rested,
+  "ui/element": element,
+  "ui/head-selection": picking,
+  "ui/loading-mark": waiting,
+  "ui/number-format": number,
+  "ui/pane-header": pane,
+  "ui/score-format": words,
+  "ui/token-text": runningText,
 };

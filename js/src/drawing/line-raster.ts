@@ -1,5 +1,5 @@
-import { type Field, heights, type Lines, opacityOf, widthOf } from "./line-curves";
 import type { Rgb } from "./colors";
+import { type Field, heights, type Lines, opacityOf, widthOf } from "./line-curves";
 
 /**
  * Draws thousands of lines without a path object. A line crosses each pixel column once, in a run of pixels:

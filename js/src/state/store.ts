@@ -6,12 +6,12 @@ import {
   signal,
   untracked,
 } from "@preact/signals-core";
-import { Blocks, REPLY_LIMIT } from "../kernel/map-cache";
 import { BoundedCache } from "../kernel/lru-cache";
+import { Blocks, REPLY_LIMIT } from "../kernel/map-cache";
+import { type Answer, type Channel, type Query, type Settled, Wire } from "../kernel/rpc";
 import { columnsOf, type Items, itemOfToken, itemsOf, tokenOfItem } from "./items";
 import { createPage, type Page, type Place } from "./page-state";
 import { type ScorePayload, type TraitModel, type TraitSignals, traitSignals } from "./traits";
-import { type Answer, type Channel, type Query, type Settled, Wire } from "../kernel/rpc";
 
 export type { Items } from "./items";
 export type { Page, Place } from "./page-state";

@@ -1,6 +1,6 @@
-import { tick } from "./number-format";
 import { gradient, type Scale } from "../drawing/color-scale";
 import { element } from "./element";
+import { tick } from "./number-format";
 
 /** A colour bar: the ramp, numbers under it where they belong, the unit behind them. */
 export function colourBar(

@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal } from "@preact/signals-core";
-import type { Place, Store } from "../state/store";
 import { itemWeights, meanWeights, remaining } from "../attention/decode";
+import type { Place, Store } from "../state/store";
 import { restedHover } from "./debounced-hover";
 
 /** The weights of what is looked at now, for the heads that are on. */

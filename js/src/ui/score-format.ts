@@ -1,6 +1,6 @@
-import { decimal } from "./number-format";
 import { rank } from "../attention/score-rank";
 import type { ScorePayload, Store } from "../state/store";
+import { decimal } from "./number-format";
 
 /** Layer and head as everywhere on screen, both from 0. */
 export function headName(layer: number, head: number): string {

@@ -1,7 +1,7 @@
-import { direction, spaces } from "./token-spacing";
 import type { Items } from "../state/store";
 import { element } from "./element";
 import { Shades } from "./token-shading";
+import { direction, spaces } from "./token-spacing";
 
 /** The label of a further token of a character that the token before shows. */
 const SAME = "⋮";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { heights, type Lines, opacityOf, widthOf } from "../../src/drawing/line-curves";
-import { behind, contrast, luminanceOf } from "../../src/drawing/theme";
 import { css, headRgb, oklch, readableOn } from "../../src/drawing/colors";
+import { heights, type Lines, opacityOf, widthOf } from "../../src/drawing/line-curves";
 import { crossing, Raster } from "../../src/drawing/line-raster";
+import { behind, contrast, luminanceOf } from "../../src/drawing/theme";
 
 const both = [false, true];
 const heads = Array.from({ length: 24 }, (_, head) => head);

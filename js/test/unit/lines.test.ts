@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { type Choice, codeOf, linesOf, passes, specialShare, weakShare } from "../../src/attention/lines";
+import {
+  type Choice,
+  codeOf,
+  linesOf,
+  passes,
+  specialShare,
+  weakShare,
+} from "../../src/attention/lines";
 
 /** Weights 0.25 and 0.75, 0.01 and 0.99, as codes: round(255 * sqrt(weight)). */
 const map = Uint8Array.of(128, 221, 26, 254);

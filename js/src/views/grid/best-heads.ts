@@ -1,6 +1,6 @@
-import { decimal } from "../../ui/number-format";
 import type { ScorePayload } from "../../state/store";
 import { element } from "../../ui/element";
+import { decimal } from "../../ui/number-format";
 
 const BEST = 5;
 

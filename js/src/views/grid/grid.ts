@@ -1,19 +1,26 @@
 import { computed, effect } from "@preact/signals-core";
-import { paneHeader } from "../../ui/pane-header";
-import { cutCorners, paintMaps, paintValues } from "./paint-cells";
-import { groundOf } from "../../drawing/theme";
-import { categoryRgb, css, wordOf } from "../../drawing/colors";
 import { linearScale, ramp, weightScale } from "../../drawing/color-scale";
+import { categoryRgb, css, wordOf } from "../../drawing/colors";
 import { surface } from "../../drawing/repaint";
+import { groundOf } from "../../drawing/theme";
 import type { ScorePayload, View } from "../../state/store";
 import { colourBar } from "../../ui/color-bar";
-import { bestButtons } from "./best-heads";
-import { cardView } from "./head-card";
 import { copyButton, table } from "../../ui/copy-button";
 import { element, say } from "../../ui/element";
-import { shownScore } from "./grid-score";
 import { picking } from "../../ui/head-selection";
-import { byRank, headName, knownScores, scoreTitle, scoreValue, scoreWords } from "../../ui/score-format";
+import { paneHeader } from "../../ui/pane-header";
+import {
+  byRank,
+  headName,
+  knownScores,
+  scoreTitle,
+  scoreValue,
+  scoreWords,
+} from "../../ui/score-format";
+import { bestButtons } from "./best-heads";
+import { shownScore } from "./grid-score";
+import { cardView } from "./head-card";
+import { cutCorners, paintMaps, paintValues } from "./paint-cells";
 
 const MAPS = "";
 

@@ -1,9 +1,9 @@
 import { effect, signal } from "@preact/signals-core";
-import { decimal, tick } from "../../ui/number-format";
 import type { ScorePayload, View } from "../../state/store";
 import { afterLines } from "../../ui/after-first-paint";
 import { copyButton, table } from "../../ui/copy-button";
 import { element, say } from "../../ui/element";
+import { decimal, tick } from "../../ui/number-format";
 import {
   byRank,
   headName,

@@ -1,15 +1,15 @@
 import { computed, effect, signal } from "@preact/signals-core";
-import { choice, menu, type Stops } from "../../ui/controls";
-import { paneHeader } from "../../ui/pane-header";
-import { groundOf } from "../../drawing/theme";
-import { decimal, tick } from "../../ui/number-format";
-import { categoryRgb, css, oklch } from "../../drawing/colors";
 import { linearScale } from "../../drawing/color-scale";
-import { acrossLayers, alike, byLayer, layerMeans, type Place2, toward } from "./layout";
+import { categoryRgb, css, oklch } from "../../drawing/colors";
+import { groundOf } from "../../drawing/theme";
 import type { ScorePayload, View } from "../../state/store";
+import { choice, menu, type Stops } from "../../ui/controls";
 import { element, say } from "../../ui/element";
 import { type Head, picking } from "../../ui/head-selection";
+import { decimal, tick } from "../../ui/number-format";
+import { paneHeader } from "../../ui/pane-header";
 import { headName, knownScores, scoreTitle, scoreWords } from "../../ui/score-format";
+import { acrossLayers, alike, byLayer, layerMeans, type Place2, toward } from "./layout";
 
 type Placing = "alike" | "layer";
 type Colouring = "behaviour" | "layer";

@@ -1,5 +1,5 @@
-import { drawCurves, type Field, type Lines } from "../../drawing/line-curves";
 import { css, type Rgb } from "../../drawing/colors";
+import { drawCurves, type Field, type Lines } from "../../drawing/line-curves";
 import { Raster } from "../../drawing/line-raster";
 import { element } from "../../ui/element";
 

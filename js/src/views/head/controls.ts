@@ -1,6 +1,6 @@
 import { effect, type ReadonlySignal } from "@preact/signals-core";
-import { choice, menu, type Option, plainButton, type Stops } from "../../ui/controls";
 import type { Level, SegmentFilter, Special, Store } from "../../state/store";
+import { choice, menu, type Option, plainButton, type Stops } from "../../ui/controls";
 import { element, say } from "../../ui/element";
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i);

@@ -1,20 +1,20 @@
 import { computed, effect, signal, untracked } from "@preact/signals-core";
-import type { Stops } from "../../ui/controls";
-import { paneHeader } from "../../ui/pane-header";
-import type { Lines } from "../../drawing/line-curves";
-import { groundOf } from "../../drawing/theme";
-import { headRgb, type Rgb } from "../../drawing/colors";
-import { surface } from "../../drawing/repaint";
-import { type Choice, linesOf, passes, specialShare, weakShare } from "../../attention/lines";
-import type { Place, Side, Store, View } from "../../state/store";
 import { remaining } from "../../attention/decode";
+import { type Choice, linesOf, passes, specialShare, weakShare } from "../../attention/lines";
+import { headRgb, type Rgb } from "../../drawing/colors";
+import type { Lines } from "../../drawing/line-curves";
+import { surface } from "../../drawing/repaint";
+import { groundOf } from "../../drawing/theme";
+import type { Place, Side, Store, View } from "../../state/store";
+import type { Stops } from "../../ui/controls";
 import { element, say } from "../../ui/element";
+import { followLook } from "../../ui/focused-weights";
+import { waiting } from "../../ui/loading-mark";
+import { paneHeader } from "../../ui/pane-header";
+import { type Band, bandFor, covers, type Measures, Stage } from "./canvases";
 import { Columns, type Placement, placeItems } from "./columns";
 import { filters, foot, type LeftOut, layerTools, swatches } from "./controls";
 import { marksOf, same, sentence } from "./marks";
-import { type Band, bandFor, covers, type Measures, Stage } from "./canvases";
-import { followLook } from "../../ui/focused-weights";
-import { waiting } from "../../ui/loading-mark";
 
 /** Rows are this many times the size of their letters. */
 const ROW = 1.55;

@@ -1,8 +1,8 @@
-import { decimal } from "../../ui/number-format";
 import { headRgb, type Rgb } from "../../drawing/colors";
 import type { Place, Store } from "../../state/store";
-import type { Mark } from "./canvases";
 import type { LookedAt } from "../../ui/focused-weights";
+import { decimal } from "../../ui/number-format";
+import type { Mark } from "./canvases";
 
 /** How many weights are written beside the other side's tokens, and from which weight on. */
 const NUMBERS = 10;

@@ -1,10 +1,10 @@
 import { batch, computed, effect, signal } from "@preact/signals-core";
-import { choice, menu, plainButton, type Stops } from "../../ui/controls";
-import { paneHeader } from "../../ui/pane-header";
-import { arc, firstShown } from "./arcs";
 import type { Example, View } from "../../state/store";
+import { choice, menu, plainButton, type Stops } from "../../ui/controls";
 import { element, say } from "../../ui/element";
+import { paneHeader } from "../../ui/pane-header";
 import { headName } from "../../ui/score-format";
+import { arc, firstShown } from "./arcs";
 
 type Hit = "both" | "hit" | "miss";
 

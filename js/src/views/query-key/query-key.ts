@@ -1,8 +1,5 @@
 import { computed, effect, signal } from "@preact/signals-core";
-import { choice, menu, type Stops } from "../../ui/controls";
-import { paneHeader } from "../../ui/pane-header";
 import { groundOf } from "../../drawing/theme";
-import { signedShade } from "./paint-strip";
 import {
   byWeight,
   contributions,
@@ -17,13 +14,16 @@ import {
 } from "../../kernel/query-key-reply";
 import { columnsOf, tokenOfItem } from "../../state/items";
 import type { Side, View } from "../../state/store";
+import { choice, menu, type Stops } from "../../ui/controls";
 import { copyButton, table } from "../../ui/copy-button";
-import { element, say } from "../../ui/element";
-import { InsideTable, partName, signed } from "./table";
 import { restedHover } from "../../ui/debounced-hover";
-import { RunningText } from "../../ui/token-text";
+import { element, say } from "../../ui/element";
 import { waiting } from "../../ui/loading-mark";
+import { paneHeader } from "../../ui/pane-header";
 import { headName } from "../../ui/score-format";
+import { RunningText } from "../../ui/token-text";
+import { signedShade } from "./paint-strip";
+import { InsideTable, partName, signed } from "./table";
 
 /** So many tokens are shown, those with most weight; all are in the copied text. */
 const FEW = 12;

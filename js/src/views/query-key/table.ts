@@ -1,5 +1,3 @@
-import { decimal } from "../../ui/number-format";
-import { paintStrip } from "./paint-strip";
 import {
   component,
   dot,
@@ -12,6 +10,8 @@ import {
   weight,
 } from "../../kernel/query-key-reply";
 import { element } from "../../ui/element";
+import { decimal } from "../../ui/number-format";
+import { paintStrip } from "./paint-strip";
 
 /** What a table of one token's scores shows. */
 export interface Opened {

@@ -1,13 +1,13 @@
 import { computed, effect, signal } from "@preact/signals-core";
-import { groundOf } from "../../drawing/theme";
-import { paintMap } from "../../drawing/heatmap";
-import { decimal } from "../../ui/number-format";
-import { ramp } from "../../drawing/color-scale";
-import { surface } from "../../drawing/repaint";
-import type { View } from "../../state/store";
 import { decoded, remaining, withoutSpecials } from "../../attention/decode";
+import { ramp } from "../../drawing/color-scale";
+import { paintMap } from "../../drawing/heatmap";
+import { surface } from "../../drawing/repaint";
+import { groundOf } from "../../drawing/theme";
+import type { View } from "../../state/store";
 import { element, say } from "../../ui/element";
 import { waiting } from "../../ui/loading-mark";
+import { decimal } from "../../ui/number-format";
 import { headName } from "../../ui/score-format";
 
 interface Cell {

@@ -1,16 +1,16 @@
 import { computed, effect, signal } from "@preact/signals-core";
-import { choice, type Stops } from "../../ui/controls";
-import { paneHeader } from "../../ui/pane-header";
-import { groundOf } from "../../drawing/theme";
 import { surface } from "../../drawing/repaint";
+import { groundOf } from "../../drawing/theme";
 import type { Place, Side, View } from "../../state/store";
+import { choice, type Stops } from "../../ui/controls";
 import { copyButton, table } from "../../ui/copy-button";
 import { element, say } from "../../ui/element";
 import { followLook } from "../../ui/focused-weights";
+import { waiting } from "../../ui/loading-mark";
+import { paneHeader } from "../../ui/pane-header";
+import { RunningText } from "../../ui/token-text";
 import { matrixView } from "./matrix";
 import { order, type Ranked, Ranking, shades } from "./ranking";
-import { RunningText } from "../../ui/token-text";
-import { waiting } from "../../ui/loading-mark";
 
 const FEW = 8;
 const MANY = 100;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { split } from "../../src/kernel/map-cache";
 import { BoundedCache } from "../../src/kernel/lru-cache";
+import { split } from "../../src/kernel/map-cache";
 
 const bytes = (n: number) => new Uint8Array(n);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { linearScale } from "../../src/drawing/color-scale";
-import { alike, byLayer, layerMeans, toward } from "../../src/views/head-map/layout";
 import type { ScorePayload } from "../../src/state/traits";
+import { alike, byLayer, layerMeans, toward } from "../../src/views/head-map/layout";
 
 const score: ScorePayload = {
   name: "entropy",
