@@ -3,7 +3,7 @@ import { eventually, type Shown, show } from "../../test-support/show";
 
 /** As build.mjs writes it: a function of what the page shares, returning the panes. */
 const code = (name: string) => `export default (core) => {
-  const { element } = core["./views/element"];
+  const { element } = core["ui/element"];
   const view = (container) => {
     container.append(element("p", {}, "here at last"));
     return () => container.replaceChildren();
