@@ -23,18 +23,6 @@ CELLS = (
 # [CLS] I went to the store . [SEP] At the store , I bought fresh straw berries . [SEP]
 BOUGHT, STRAW, BERRIES = 13, 15, 16
 
-OPENING = """async (frame) => {
-  const pane = frame.querySelector(".bl-pane-query-key");
-  const button = [...pane.querySelectorAll("button")].find((b) => b.textContent === "open");
-  const start = performance.now();
-  button.click();
-  while (!pane.dataset.painted) await new Promise(requestAnimationFrame);
-  await new Promise(requestAnimationFrame);
-  const took = performance.now() - start;
-  [...pane.querySelectorAll("button")].find((b) => b.textContent === "close").click();
-  return took;
-}"""
-
 
 @pytest.fixture(scope="module")
 def notebook(page: Page, lab: Lab) -> Iterator[Notebook]:
@@ -105,14 +93,15 @@ def test_value_norms_are_drawn_on_request(notebook: Notebook) -> None:
     expect(explorer.frame).not_to_contain_text("Kobayashi 2020")
 
 
-def test_at_512_tokens_it_paints_within_200_ms(notebook: Notebook, page: Page) -> None:
+def test_a_text_of_512_tokens_is_opened_as_well(notebook: Notebook) -> None:
+    assert notebook.python("len(long.tokens)") == 512
     explorer = Explorer(notebook.output(3))
     explorer.shows(3, [2])
-    assert notebook.python("len(long.tokens)") == 512
-    frame = explorer.frame.element_handle()
-    took = []
-    for token in (100, 200, 300, 400, 500):
+    pane = inside(explorer.frame)
+    pane.get_by_role("button", name="open query and key").click()
+
+    for token in (100, 500):
         notebook.do(f"slow.token = {token}")
-        explorer.has_pinned("from", token)
-        took.append(page.evaluate(OPENING, frame))
-    assert min(took) < 200, took
+        largest = pane.locator("tbody tr").nth(1).get_by_role("cell").last
+        weight = notebook.python(f"float(long.weights(3, 2)[{token}].max())")
+        expect(largest).to_have_text(f"{weight:.3f}")

@@ -16,15 +16,31 @@ import bertlens as bl
 
 torch.set_num_threads(1)
 
+DATA = Path(__file__).resolve().parents[1] / "data"
 SHARED = Path(__file__).resolve().parents[3] / "shared"
+
+SLOW = {"cluster", "shared"}
+"""Fixtures that make a test slow: Ray, and whole treebanks and corpora."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SLOW & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of reference values and data that lies beside a checkout."""
-    if not (SHARED / "reference").is_dir():
-        pytest.skip("the folder ../shared with reference values and data is not here")
+    """The folder beside a checkout whose `data` holds treebanks and corpora."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("needs the treebanks and corpora in ../shared/data, not part of the repository")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def reference_values() -> Path:
+    """The folder of values that separate code computed, see its README."""
+    return DATA
 
 
 @pytest.fixture(scope="session")
@@ -47,18 +63,18 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def minilm(shared: Path) -> dict[str, np.ndarray]:
+def minilm(reference_values: Path) -> dict[str, np.ndarray]:
     """Values of four texts on the packaged model, computed by separate code."""
-    with np.load(shared / "reference" / "minilm.npz") as arrays:
+    with np.load(reference_values / "minilm.npz") as arrays:
         return {name: arrays[name] for name in arrays.files}
 
 
 @pytest.fixture(scope="session")
-def minilm_entries(shared: Path) -> list[dict[str, Any]]:
+def minilm_entries(reference_values: Path) -> list[dict[str, Any]]:
     """Tokens, ids and word groups of the four texts."""
-    texts: list[dict[str, Any]] = json.loads(
-        (shared / "reference" / "minilm.json").read_text("utf-8")
-    )["texts"]
+    texts: list[dict[str, Any]] = json.loads((reference_values / "minilm.json").read_text("utf-8"))[
+        "texts"
+    ]
     return texts
 
 

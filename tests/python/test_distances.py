@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -51,21 +48,21 @@ def test_two_heads_that_never_look_at_the_same_token_are_log_2_apart_for_each_ro
     assert divergences(maps)[0, 1] == pytest.approx(2 * (np.log(2) - entropy))
 
 
-def test_the_reference_distances(demo: bl.Lens, shared: Path) -> None:
-    reference = np.load(shared / "reference" / "minilm.npz")
-    texts = json.loads((shared / "reference" / "minilm.json").read_text())["texts"]
+def test_the_reference_distances(
+    demo: bl.Lens, minilm: dict[str, np.ndarray], minilm_texts: list[list[str]]
+) -> None:
     total = None
-    for number, text in enumerate(texts):
-        encoding = demo.encode(*text["text"])
-        maps = DenseWeights(reference[f"attention_{number}"])
+    for number, text in enumerate(minilm_texts):
+        encoding = demo.encode(*text)
+        maps = DenseWeights(minilm[f"attention_{number}"])
         found = distances(Attention(maps, encoding.tokens, encoding.words, lens=demo))
         total = found if total is None else total.merged(found)
     assert total is not None
-    np.testing.assert_allclose(total.values, reference["head_distances"], atol=1e-6)
-    given = [tuple(text["text"]) if len(text["text"]) == 2 else text["text"][0] for text in texts]
+    np.testing.assert_allclose(total.values, minilm["head_distances"], atol=1e-6)
+    given = [tuple(text) if len(text) == 2 else text[0] for text in minilm_texts]
     scanned = demo.scan(given, distances=True, progress=False).distances
     # In float32, and the forward pass itself moves weights by some 2e-6.
-    np.testing.assert_allclose(scanned.values, reference["head_distances"], atol=1e-4)
+    np.testing.assert_allclose(scanned.values, minilm["head_distances"], atol=1e-4)
 
 
 def test_a_scan_adds_the_texts_up(lens: bl.Lens) -> None:

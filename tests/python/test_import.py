@@ -6,21 +6,14 @@ import subprocess
 import sys
 
 
-def test_importing_bertlens_imports_nothing_heavy_and_takes_no_time() -> None:
-    program = (
-        "import sys, time; start = time.perf_counter(); import bertlens; "
-        "print(time.perf_counter() - start); "
-        "print(*{name.partition('.')[0] for name in sys.modules})"
-    )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
-        for _ in range(3)
-    ]
+def test_importing_bertlens_imports_nothing_heavy() -> None:
+    program = "import sys, bertlens; print(*{name.partition('.')[0] for name in sys.modules})"
+    modules = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "bertlens" in modules
     heavy = {"torch", "transformers", "anywidget", "ipywidgets", "IPython", "numpy", "pandas"}
-    assert not heavy & set(runs[0][1].split())
-    assert min(float(run[0]) for run in runs) < 0.05
+    assert not heavy & set(modules)
 
 
 def test_every_public_name_is_there() -> None:

@@ -59,22 +59,11 @@ def assert_close(one: Any, other: Any, atol: float) -> None:
 # Against the reference values.
 
 
-@pytest.fixture(scope="module")
-def minilm(shared: Path) -> Any:
-    return np.load(shared / "reference" / "minilm.npz")
-
-
-@pytest.fixture(scope="module")
-def reference_texts(shared: Path) -> list[list[str]]:
-    found = json.loads((shared / "reference" / "minilm.json").read_text())
-    return [text["text"] for text in found["texts"]]
-
-
 @pytest.mark.parametrize("number", range(4))
 def test_scores_of_the_reference_maps(
-    demo: bl.Lens, minilm: Any, reference_texts: list[list[str]], number: int
+    demo: bl.Lens, minilm: Any, minilm_texts: list[list[str]], number: int
 ) -> None:
-    encoding = demo.encode(*reference_texts[number])
+    encoding = demo.encode(*minilm_texts[number])
     maps = minilm[f"attention_{number}"]
     attention = Attention(DenseWeights(maps), encoding.tokens, encoding.words, lens=demo)
     for name, there in REFERENCE.items():
@@ -83,10 +72,10 @@ def test_scores_of_the_reference_maps(
 
 
 def test_means_and_behaviours_of_the_reference_maps(
-    demo: bl.Lens, minilm: Any, reference_texts: list[list[str]], shared: Path
+    demo: bl.Lens, minilm: Any, minilm_texts: list[list[str]], reference_values: Path
 ) -> None:
     tally = None
-    for number, text in enumerate(reference_texts):
+    for number, text in enumerate(minilm_texts):
         counter = ScoreCollector(demo.tokenizer, catalogue.chosen())
         kinds = token_types_of(demo.encode(*text).tokens, demo.tokenizer)
         counter.count(kinds, None, minilm[f"attention_{number}"])
@@ -96,16 +85,16 @@ def test_means_and_behaviours_of_the_reference_maps(
     for name, there in REFERENCE.items():
         np.testing.assert_allclose(scores[name].values, minilm[f"{there}_mean"], atol=1e-6)
         assert (scores[name].support == 4).all()
-    labels = json.loads((shared / "reference" / "minilm.json").read_text())["labels"]
+    labels = json.loads((reference_values / "minilm.json").read_text())["labels"]
     named = np.where(np.array(labels) == "prev", "previous", np.array(labels))
     assert scores["behaviour"].labels.tolist() == named.tolist()
 
 
 def test_a_scan_of_the_reference_texts(
-    demo: bl.Lens, minilm: Any, reference_texts: list[list[str]]
+    demo: bl.Lens, minilm: Any, minilm_texts: list[list[str]]
 ) -> None:
     # The forward pass itself moves weights by some 2e-6 from machine to machine.
-    scores = scan(demo, [tuple(text) if len(text) == 2 else text[0] for text in reference_texts])
+    scores = scan(demo, [tuple(text) if len(text) == 2 else text[0] for text in minilm_texts])
     for name, there in REFERENCE.items():
         np.testing.assert_allclose(scores[name].values, minilm[f"{there}_mean"], atol=5e-6)
 
@@ -399,7 +388,7 @@ def segment(lens: bl.Lens, run: list[int]) -> Encoding:
     return Encoding(inputs, tokens, words, "")
 
 
-def test_a_thousand_segments_of_novels(demo: bl.Lens, shared: Path) -> None:
+def test_a_thousand_segments_of_novels(demo: bl.Lens, shared: Path, reference_values: Path) -> None:
     documents = pieces_of(demo, shared / "data" / "raw" / "gutenberg.txt.gz")
     turns = [
         runs[turn]
@@ -408,7 +397,7 @@ def test_a_thousand_segments_of_novels(demo: bl.Lens, shared: Path) -> None:
         if turn < len(runs)
     ]
     scores = scan(demo, [segment(demo, run) for run in turns[:1000]], scores=catalogue.PAPER)
-    reference = json.loads((shared / "reference" / "surface_gutenberg.json").read_text())
+    reference = json.loads((reference_values / "surface_gutenberg.json").read_text())
     expected = reference["modes"]["pair"]["per_head"]
     there = {
         "self": "self",

@@ -51,9 +51,15 @@ def test_closing_one_sibling_leaves_the_others_in_step(lens: bl.Lens) -> None:
 
 
 def test_closing_twice_does_no_harm(lens: bl.Lens) -> None:
+    before = open_widgets()
+    other = lens.explore(STORE)
     view = lens.explore(STORE)
     view.close()
     view.close()
+    assert open_widgets() > before
+    assert other.comm is not None
+    other.close()
+    assert open_widgets() == before
 
 
 def test_a_closed_view_and_all_it_held_can_be_freed(lens: bl.Lens) -> None:

@@ -32,7 +32,7 @@ test("what should come soon is drawn at the end of the turn, and then once a fra
   };
   const painter = surface(watched, draw, true);
   await eventually(() => expect(drawings).toBe(1));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
   for (const _ of [1, 2, 3]) painter.redraw();
   expect(drawings).toBe(1);
   await null;

@@ -15,13 +15,11 @@ from bertlens.probes.relations.guesses import Guesses, guess
 
 
 @pytest.fixture(scope="session")
-def reference(shared: Path) -> Callable[[str], dict[str, Any]]:
+def reference(reference_values: Path) -> Callable[[str], dict[str, Any]]:
     """Values that separate code computed, by the name of their file."""
 
     def read(name: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(
-            (shared / "reference" / f"{name}.json").read_text("utf-8")
-        )
+        found: dict[str, Any] = json.loads((reference_values / f"{name}.json").read_text("utf-8"))
         return found
 
     return read
