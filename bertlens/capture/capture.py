@@ -148,7 +148,9 @@ class _KeepCalls(_Keep):
     def call(self, kind: str, layer: int, call: Call) -> Tensor:
         output = call.eager()[0] if self.eager else fast_output(call)
         call.value = call.value.new_empty(0)
-        broken = bool(output.isnan().any())
+        # Some CPU kernels turn rows of NaN into zeros, so the output alone does not tell.
+        sound = call.query.isfinite().all() and call.key.isfinite().all()
+        broken = not sound or bool(output.isnan().any())
         self.kinds.setdefault(kind, []).append(StoredLayer(call, broken))
         return output
 

@@ -124,10 +124,9 @@ def test_numbers_that_are_none_are_reported_with_their_layer(exact: bool) -> Non
         model.encoder.layer[1].attention.self.query.weight.fill_(float("inf"))
     attention = bl.Lens(model, tokenizer_for("bert"))(TEXT, exact=exact)
     (note,) = attention.notes
-    assert note == (
-        "Layer 1 makes numbers that are not numbers (NaN), and 1 after it. "
-        "Load the model in float32."
-    )
+    assert note.startswith("Layer 1 makes numbers that are not numbers (NaN)")
+    # Fast kernels may turn rows of NaN into zeros, after which later layers are sound.
+    assert not exact or ", and 1 after it. Load the model in float32." in note
     assert not np.isnan(attention.weights(0)).any()
 
 
