@@ -22,7 +22,7 @@ from bertlens.text.tokens import Token
 
 if TYPE_CHECKING:
     from bertlens.corpus.stream import Batch
-    from bertlens.lens.lens import Lens
+    from bertlens.text.text_model import TextModel
 
 Flags = NDArray[np.bool_]
 
@@ -106,7 +106,7 @@ def pairs(pattern: Pattern, tokens: Sequence[Token]) -> Flags:
 
 
 def over_texts(
-    lens: Lens,
+    lens: TextModel,
     pattern: Pattern,
     texts: Any,
     *,

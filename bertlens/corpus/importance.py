@@ -19,12 +19,12 @@ from bertlens.errors import NoLossError
 from bertlens.scores.head_scores import HeadScores, Notable, ScoreTable
 from bertlens.scores.statistics import RunningStats
 from bertlens.text.encoding import Encoding
+from bertlens.text.text_model import TextModel
 from bertlens.text.token_types import Flags, TokenTypes, token_types_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bertlens.lens.lens import Lens
 
 KINDS = ("cls", "sep", "punctuation", "other")
 """The kinds of tokens that the paper's Figure 3 tells apart."""
@@ -79,7 +79,7 @@ class Importance(ScoreTable):
 
 
 def by_gradient(
-    lens: Lens,
+    lens: TextModel,
     texts: Iterable[Any],
     *,
     loss: Loss | None = None,
@@ -139,7 +139,7 @@ def by_gradient(
 
 
 def masked(
-    lens: Lens,
+    lens: TextModel,
     encoding: Encoding,
     rate: float,
     reduction: Literal["mean", "sum"],
@@ -177,7 +177,7 @@ def within_layers(score: HeadScores) -> HeadScores:
     )
 
 
-def _check_masked_lm(lens: Lens) -> None:
+def _check_masked_lm(lens: TextModel) -> None:
     if has_masked_lm_head(lens.model):
         if lens.tokenizer.mask_token_id is None:
             raise NoLossError(

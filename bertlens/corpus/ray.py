@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +21,14 @@ from bertlens.corpus.scan import Counted, CountOptions, count, sources
 from bertlens.corpus.stream import RunSummary, window_size
 from bertlens.errors import BertlensError, require
 from bertlens.scores.statistics import RunningStats
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 WINDOWS = 512
 """So many windows are handed to Ray at a time, so that a stream of any length can be counted."""
 
 
 def count_by_ray(
-    lens: Lens,
+    lens: TextModel,
     texts: Any,
     options: CountOptions,
     *,
@@ -94,9 +92,7 @@ class Worker:
     def __init__(self, model: Any, tokenizer: Any, name: str, options: CountOptions) -> None:
         import ray
 
-        from bertlens.lens.lens import Lens
-
-        self._lens = Lens(ray.get(model), ray.get(tokenizer), name=name)
+        self._lens = TextModel(ray.get(model), ray.get(tokenizer), name=name)
         self._options = options
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +112,7 @@ class Worker:
 
 
 def _results(
-    lens: Lens, texts: Iterable[Any], options: CountOptions, workers: int, progress: bool
+    lens: TextModel, texts: Iterable[Any], options: CountOptions, workers: int, progress: bool
 ) -> Iterator[Counted]:
     """What was counted of each window, in the order in which the windows are done."""
     import ray

@@ -16,11 +16,10 @@ from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.scores.catalogue import BEHAVIOUR, Pattern, chosen
 from bertlens.scores.head_scores import ScoreTable
 from bertlens.scores.statistics import RunningStats, ScoreCollector
+from bertlens.text.text_model import TextModel
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from bertlens.lens.lens import Lens
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +102,7 @@ class Scan(ScoreTable):
 
 
 def scan(
-    lens: Lens,
+    lens: TextModel,
     texts: Any,
     *,
     scores: Iterable[str] | None = None,
@@ -156,7 +155,7 @@ class CountOptions:
 
 
 def count(
-    lens: Lens,
+    lens: TextModel,
     texts: Iterable[Any],
     options: CountOptions,
     *,
@@ -192,7 +191,7 @@ def count(
     return Counted(counter.tally, apart.distances if apart is not None else None, coverage)
 
 
-def sources(lens: Lens, texts: Any, segments: int | None = None) -> Iterable[Any]:
+def sources(lens: TextModel, texts: Any, segments: int | None = None) -> Iterable[Any]:
     """The texts to be counted: those of `read`, packed into segments where that is asked for."""
     found = read(texts)
     if segments is not None:

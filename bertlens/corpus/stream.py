@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -18,9 +18,7 @@ from torch import Tensor
 from bertlens import capture
 from bertlens.errors import EmptyTextError, TextTooLongError
 from bertlens.text.encoding import Encoding
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 Text: TypeAlias = str | tuple[Any, ...] | list[str] | Encoding
 """A string; a pair, as a tuple of two strings (or of two word lists); a list of words; or what
@@ -121,7 +119,7 @@ Visit: TypeAlias = Callable[[int, Tensor, Batch], None]
 
 
 def stream(
-    lens: Lens,
+    lens: TextModel,
     texts: Iterable[Any],
     visit: Visit,
     *,
@@ -181,7 +179,7 @@ def stream(
 
 
 def run(
-    lens: Lens,
+    lens: TextModel,
     batch: Batch,
     inputs: dict[str, Tensor],
     visit: Visit,
@@ -195,7 +193,7 @@ def run(
 
 
 def batches(
-    lens: Lens,
+    lens: TextModel,
     texts: Iterable[Any],
     coverage: RunSummary,
     *,
@@ -217,7 +215,7 @@ def batches(
         yield from _cut(lens, found, size, heads)
 
 
-def window_size(lens: Lens, batch_size: int | None) -> int:
+def window_size(lens: TextModel, batch_size: int | None) -> int:
     """How many texts are read ahead; a corpus cut at its multiples gives the same batches.
 
     Raises:
@@ -231,7 +229,7 @@ def window_size(lens: Lens, batch_size: int | None) -> int:
 
 
 def encoded(
-    lens: Lens,
+    lens: TextModel,
     texts: Iterable[tuple[int, Any]],
     coverage: RunSummary,
     *,
@@ -256,7 +254,7 @@ def encoded(
             raise TypeError(f"Text {index} of the corpus: {error}") from None
 
 
-def encode_item(lens: Lens, text: Text, *, truncate: bool = False) -> Encoding:
+def encode_item(lens: TextModel, text: Text, *, truncate: bool = False) -> Encoding:
     """Tokenize a Text.
 
     Raises:
@@ -290,7 +288,7 @@ def token_mask(encodings: Sequence[Encoding]) -> Tensor:
 
 
 def _cut(
-    lens: Lens, window: list[tuple[int, Any, Encoding]], batch_size: int, heads: int
+    lens: TextModel, window: list[tuple[int, Any, Encoding]], batch_size: int, heads: int
 ) -> Iterator[tuple[Batch, dict[str, Tensor]]]:
     # The longest first: a batch that does not fit in memory shows at once, not after an hour.
     window.sort(key=lambda read: -len(read[2]))

@@ -25,9 +25,9 @@ from bertlens.probes.classifiers.word_maps import (
     word_maps,
 )
 from bertlens.scores.head_scores import HeadScores
+from bertlens.text.text_model import TextModel
 
 if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
     from bertlens.probes.treebanks.treebank import Sentences
 
 
@@ -96,7 +96,7 @@ class AttentionProbe:
 
     def fit(
         self,
-        lens: Lens | PairMaps,
+        lens: TextModel | PairMaps,
         treebank: Sentences | None = None,
         *,
         dev: Sentences | PairMaps | None = None,
@@ -139,7 +139,7 @@ class AttentionProbe:
 
     def predict(
         self,
-        lens: Lens | PairMaps,
+        lens: TextModel | PairMaps,
         treebank: Sentences | None = None,
         *,
         progress: bool = False,
@@ -169,7 +169,7 @@ class AttentionProbe:
 
     def evaluate(
         self,
-        lens: Lens | PairMaps,
+        lens: TextModel | PairMaps,
         treebank: Sentences | None = None,
         *,
         progress: bool = False,
@@ -185,7 +185,7 @@ class AttentionProbe:
 
     def score(
         self,
-        lens: Lens | PairMaps,
+        lens: TextModel | PairMaps,
         treebank: Sentences | None = None,
         *,
         punctuation: bool = False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,9 +15,7 @@ from bertlens.probes.classifiers.gold import UNKNOWN, Gold
 from bertlens.probes.classifiers.word_maps import FIRST_WORD, START
 from bertlens.probes.relations.offsets import OFFSETS, best_offset
 from bertlens.probes.treebanks.treebank import ROOT
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 RIGHT_BRANCHING = 1
 """Every word's head is the next word."""
@@ -68,12 +65,10 @@ class DistanceMaps:
         return len(self.golds)
 
 
-def randomised(lens: Lens, *, seed: int = 0) -> Lens:
+def randomised(lens: TextModel, *, seed: int = 0) -> TextModel:
     """The same model with the random weights it would start its training from.
 
-    The person's model, its config and torch's random state stay as they are.
+    The lens's model, its config and torch's random state stay as they are.
     """
-    from bertlens.lens.lens import Lens
-
     model = capture.randomised(lens.model, seed).to(lens.device)
-    return Lens(model, lens.tokenizer, name=f"{lens.name}, random weights")
+    return type(lens)(model, lens.tokenizer, name=f"{lens.name}, random weights")

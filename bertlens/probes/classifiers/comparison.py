@@ -21,11 +21,11 @@ from bertlens.probes.classifiers.word_vectors import Vectors, WordVectors
 from bertlens.probes.classifiers.words_probe import AttentionAndWordsProbe
 from bertlens.probes.html_table import cell, percent, table_html
 from bertlens.probes.treebanks.treebank import Treebank
+from bertlens.text.text_model import TextModel
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertlens.lens.lens import Lens
     from bertlens.probes.treebanks.treebank import Sentences
 
 
@@ -121,7 +121,7 @@ class ProbeTable(Mapping[str, ProbeRow]):
 
 
 def compare(
-    lens: Lens,
+    lens: TextModel,
     train: Sentences | WordMaps,
     test: Sentences | WordMaps,
     *,
@@ -164,7 +164,7 @@ def compare(
         )
     roots = probe_of["attention"]().root
 
-    def extract(of: Lens, sentences: Sentences | WordMaps) -> WordMaps:
+    def extract(of: TextModel, sentences: Sentences | WordMaps) -> WordMaps:
         if isinstance(sentences, WordMaps):
             return sentences
         return word_maps(of, sentences, memory=memory, progress=progress)

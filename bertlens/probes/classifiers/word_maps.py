@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,9 +17,7 @@ from bertlens.probes.classifiers.gold import Gold
 from bertlens.probes.treebanks.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
 from bertlens.probes.treebanks.pooling import WordPooling
 from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 START, END, FIRST_WORD = 0, 1, 2
 """Rows and columns of a map: the first special token, the last one, then the words."""
@@ -109,7 +107,7 @@ class WordMaps:
 
 
 def word_maps(
-    lens: Lens,
+    lens: TextModel,
     treebank: Sentences,
     *,
     memory: int = MEMORY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -28,15 +28,13 @@ from bertlens.probes.treebanks.encoded import encode_words
 from bertlens.probes.treebanks.pooling import word_tokens
 from bertlens.probes.treebanks.treebank import Errors, checked_errors
 from bertlens.text.encoding import Encoding
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 Look: TypeAlias = Literal["anaphor->antecedent", "antecedent->anaphor"]
 
 
 def coreference(
-    lens: Lens,
+    lens: TextModel,
     documents: Sequence[Document],
     *,
     candidates: Candidates = "mentions_before",
@@ -112,7 +110,7 @@ class _Segment:
 
 
 def _segments(
-    lens: Lens, documents: Sequence[Document], most: int, coverage: RunSummary, errors: Errors
+    lens: TextModel, documents: Sequence[Document], most: int, coverage: RunSummary, errors: Errors
 ) -> Iterator[_Segment]:
     for index, document in enumerate(documents):
         reason = "a word without tokens"

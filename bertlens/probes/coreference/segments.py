@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from bertlens.errors import AnnotationError
 from bertlens.probes.coreference.documents import Document
 from bertlens.probes.treebanks.encoded import encode_words
 from bertlens.probes.treebanks.pooling import word_tokens
 from bertlens.text.encoding import Encoding
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 MOST_TOKENS = 510
 """Wordpieces of a segment by default, special tokens not counted: what BERT takes."""
 
 
-def word_lengths(lens: Lens, document: Document) -> list[int]:
+def word_lengths(lens: TextModel, document: Document) -> list[int]:
     """How many tokens each word of a document has.
 
     Raises:
@@ -68,7 +65,7 @@ def segments(
     return found
 
 
-def most_tokens(lens: Lens, wanted: int | None, special: int) -> int:
+def most_tokens(lens: TextModel, wanted: int | None, special: int) -> int:
     """How many tokens a segment may have, special ones not counted.
 
     Raises:
@@ -83,7 +80,7 @@ def most_tokens(lens: Lens, wanted: int | None, special: int) -> int:
     return wanted
 
 
-def special_tokens(lens: Lens) -> int:
+def special_tokens(lens: TextModel) -> int:
     """How many special tokens the tokenizer puts around a text."""
     encoding: Encoding = lens.encode(words=["a"])
     return sum(token.special for token in encoding.tokens)

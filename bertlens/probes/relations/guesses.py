@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -15,9 +15,7 @@ from bertlens.errors import AnnotationError
 from bertlens.probes.treebanks.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
 from bertlens.probes.treebanks.pooling import WordPooling
 from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 Direction: TypeAlias = Literal["dependent->head", "head->dependent"]
 DIRECTIONS: tuple[Direction, Direction] = ("dependent->head", "head->dependent")
@@ -90,7 +88,7 @@ def pick(words: Tensor, mask: Tensor, *, self_attention: bool = False) -> tuple[
 
 
 def guess(
-    lens: Lens,
+    lens: TextModel,
     treebank: Sentences,
     *,
     self_attention: bool = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,11 @@ from bertlens.corpus.stream import RunSummary, window_size
 from bertlens.errors import BertlensError
 from bertlens.probes.relations.guesses import Guesses, guess, nothing_picked, word_starts
 from bertlens.probes.treebanks.treebank import Sentence, Treebank
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 
 def guess_by_ray(
-    lens: Lens,
+    lens: TextModel,
     treebank: Treebank,
     options: dict[str, Any],
     *,
@@ -66,9 +64,7 @@ class Guesser:
     def __init__(self, model: Any, tokenizer: Any, name: str, options: dict[str, Any]) -> None:
         import ray
 
-        from bertlens.lens.lens import Lens
-
-        self._lens = Lens(ray.get(model), ray.get(tokenizer), name=name)
+        self._lens = TextModel(ray.get(model), ray.get(tokenizer), name=name)
         self._options = options
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +83,7 @@ class Guesser:
 
 
 def _results(
-    lens: Lens, treebank: Treebank, options: dict[str, Any], workers: int, progress: bool
+    lens: TextModel, treebank: Treebank, options: dict[str, Any], workers: int, progress: bool
 ) -> Iterator[tuple[int, Guesses]]:
     import ray
     from tqdm.auto import tqdm

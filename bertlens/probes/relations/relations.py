@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from bertlens.probes.relations.guesses import checked_guesses, guess
 from bertlens.probes.relations.offsets import OFFSETS
 from bertlens.probes.relations.table import RelationTable
 from bertlens.probes.treebanks.encoded import AT_ONCE, Long
 from bertlens.probes.treebanks.treebank import Errors, Sentences
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 
 def relations(
-    lens: Lens,
+    lens: TextModel,
     treebank: Sentences | None = None,
     *,
     select: Sentences | None = None,

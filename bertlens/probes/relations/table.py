@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from bertlens.scores.head_scores import HeadScores
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertlens.lens.lens import Lens
+    from bertlens.attention.attention import Attention
     from bertlens.widgets.explorer import Explorer
 
 LEVEL = 0.05
@@ -49,6 +49,12 @@ class RelationRow(NamedTuple):
     offset_accuracy: float
     p_value: float
     beats_offset: bool
+
+
+class ShowsAttention(Protocol):
+    """A lens, as far as `explore` calls it."""
+
+    def __call__(self, *, words: Sequence[str], truncate: bool) -> Attention: ...
 
 
 class RelationTable(Mapping[str, HeadScores]):
@@ -198,7 +204,7 @@ class RelationTable(Mapping[str, HeadScores]):
             distance=distance,
         )
 
-    def explore(self, lens: Lens, relation: str | None = None, **traits: Any) -> Explorer:
+    def explore(self, lens: ShowsAttention, relation: str | None = None, **traits: Any) -> Explorer:
         """The widget on this table: layer grid, probe view and head view, linked.
 
         It opens on the relation's best head and first sentence.

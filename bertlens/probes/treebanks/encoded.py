@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from torch import Tensor
 
@@ -13,9 +13,7 @@ from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.errors import AnnotationError, EmptyTextError, TextTooLongError
 from bertlens.probes.treebanks.treebank import Errors, Sentence, Treebank, checked_errors
 from bertlens.text.encoding import Encoding, encode
-
-if TYPE_CHECKING:
-    from bertlens.lens.lens import Lens
+from bertlens.text.text_model import TextModel
 
 Long: TypeAlias = Literal["skip", "cut", "error"]
 
@@ -39,7 +37,7 @@ class EncodedSentence:
 
 
 def encode_sentences(
-    lens: Lens,
+    lens: TextModel,
     sentences: Iterable[Sentence],
     coverage: RunSummary,
     *,
@@ -65,7 +63,7 @@ def encode_sentences(
 
 
 def _encoded(
-    lens: Lens, sentences: Iterable[Sentence], coverage: RunSummary, long: Long, errors: Errors
+    lens: TextModel, sentences: Iterable[Sentence], coverage: RunSummary, long: Long, errors: Errors
 ) -> Iterator[EncodedSentence]:
     limit = lens.max_tokens
     for index, sentence in enumerate(sentences):
@@ -104,7 +102,7 @@ class Collector(Protocol):
 
 
 def sweep_sentences(
-    lens: Lens,
+    lens: TextModel,
     treebank: Treebank,
     collector: Collector,
     *,
@@ -138,7 +136,7 @@ def sweep_sentences(
     return coverage
 
 
-def encode_words(lens: Lens, words: Sequence[str], where: str) -> Encoding:
+def encode_words(lens: TextModel, words: Sequence[str], where: str) -> Encoding:
     """The tokens of words, however many; every word has one.
 
     Raises:
