@@ -34,7 +34,7 @@ def late_panes() -> str:
     return code.read_text(encoding="utf-8") if isinstance(code, Path) else code
 
 
-@handles("panes", any_text=True)
+@handles("panes")
 def panes(_: Request) -> Reply:
     """{} -> {code}: the panes that the first paint does not need."""
     return Reply(content={"code": late_panes()})

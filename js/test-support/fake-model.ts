@@ -1,4 +1,13 @@
-import type { Query, ReplyContent } from "../src/kernel/rpc";
+import type {
+  BetweenReply,
+  ExamplesReply,
+  InsideReply,
+  NearestReply,
+  PanesReply,
+  Query,
+  ScoresReply,
+} from "../src/kernel/protocol";
+import type { ReplyContent } from "../src/kernel/rpc";
 import type { Example, Meta, ScorePayload, Traits } from "../src/state/store";
 import type { Attention } from "./attention";
 import { insideReply } from "./inside";
@@ -6,6 +15,12 @@ import { insideReply } from "./inside";
 // biome-ignore lint/suspicious/noExplicitAny: as anywidget types its handlers
 type Callback = (...args: any[]) => void;
 type Asked = Query & { id: string; generation: number };
+type AnyReply = ScoresReply &
+  InsideReply &
+  BetweenReply &
+  NearestReply &
+  PanesReply &
+  ExamplesReply;
 
 export interface FakeOptions {
   /** Milliseconds before each answer; 0 answers in a microtask. */
@@ -135,7 +150,7 @@ export class FakeModel {
     return this.sent.filter((query) => query.kind === kind) as Extract<Asked, { kind: Kind }>[];
   }
 
-  answer(content: Partial<ReplyContent>, data?: Uint8Array | Float32Array): void {
+  answer(content: Partial<ReplyContent & AnyReply>, data?: Uint8Array | Float32Array): void {
     const generation = this.#state.generation as number;
     const head = { ok: true, error: null, dtype: null, shape: null, generation, ...content };
     // Buffers arrive as views into a larger message.
@@ -244,6 +259,7 @@ export class FakeModel {
       high: null,
       baseline: null,
       support: null,
+      categories: [],
       pair: true,
     };
   }
@@ -420,5 +436,6 @@ function entropy({ weights, tokens }: Attention, nLayers: number, nHeads: number
     high: null,
     baseline: null,
     support: null,
+    categories: [],
   };
 }

@@ -1,3 +1,5 @@
+import type { InsideReply } from "../src/kernel/protocol";
+
 /** Queries and keys that can be worked out by hand: 8 dimensions, the same in every layer and head. */
 export const DIM = 8;
 
@@ -15,7 +17,7 @@ export function insideReply(
   side: string,
   weights: Float32Array,
   masked: ((token: number) => boolean) | null = null,
-): { data: Float32Array; shape: number[]; content: Record<string, unknown> } {
+): { data: Float32Array; shape: number[]; content: InsideReply } {
   const n = weights.length;
   const [own, others] = side === "from" ? [queryOf(index), keyOf] : [keyOf(index), queryOf];
   const width = DIM + 3 + (masked ? 1 : 0);

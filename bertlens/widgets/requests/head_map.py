@@ -68,7 +68,7 @@ def unit_square(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((points - (low + high) / 2) / size + 0.5)
 
 
-@handles("nearest", any_text=True)
+@handles("nearest")
 def nearest(request: Request) -> Reply:
     """{layer, head} -> {nearest}: the heads most alike, as [layer, head, distance]."""
     heads = request.selection.mapped_heads

@@ -147,7 +147,7 @@ def pinned(attention: Attention, example: Example) -> int | None:
     return None
 
 
-@handles("examples", any_text=True)
+@handles("examples")
 def examples(request: Request) -> Reply:
     """{relation, layer, head, hit, distance, start} -> {examples, total, ...}: words of a relation.
 
@@ -197,7 +197,7 @@ def sent(example: Example | None) -> dict[str, Any] | None:
     }
 
 
-@handles("open", any_text=True)
+@handles("open")
 def open_example(request: Request) -> Reply:
     """{sentence, dependent} -> {}, after the views have turned to that sentence, by words."""
     selection = request.selection

@@ -1,7 +1,7 @@
 """What crosses to the page on request: `{id, kind, generation, ...}` is answered by a reply.
 
 A reply is `{id, ok, error, dtype, shape, generation}` and at most one buffer. A new kind of request
-is a function marked with `@answers(kind)`.
+is an entry of `messages.MESSAGES` and a function marked with `@handles(kind)`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bertlens.attention.attention import Attention
 from bertlens.errors import BertlensError
+from bertlens.widgets.requests.messages import MESSAGES
 
 if TYPE_CHECKING:
     from bertlens.widgets.selection import Selection
@@ -102,20 +103,15 @@ class Reply:
 
 Answer = Callable[[Request], Reply]
 _answers: dict[str, Answer] = {}
-_timeless: set[str] = set()
 
 
-def handles(kind: str, *, any_text: bool = False) -> Callable[[Answer], Answer]:
-    """Mark a function as what answers requests of this kind.
-
-    Args:
-        any_text: the request is not about the text now shown, so that it never goes stale.
-    """
+def handles(kind: str) -> Callable[[Answer], Answer]:
+    """Mark a function as what answers requests of this kind, an entry of `MESSAGES`."""
+    if kind not in MESSAGES:
+        raise KeyError(f"{kind!r} is not in MESSAGES: state its request and reply there.")
 
     def mark(answer: Answer) -> Answer:
         _answers[kind] = answer
-        if any_text:
-            _timeless.add(kind)
         return answer
 
     return mark
@@ -151,7 +147,7 @@ def _found(selection: Selection, content: Mapping[str, Any]) -> Reply:
             f"There is no request of kind {kind!r}; there are: {', '.join(_answers)}."
         )
     attention, generation = selection.current
-    if kind not in _timeless and content.get("generation") != generation:
+    if not MESSAGES[str(kind)].any_text and content.get("generation") != generation:
         raise StaleError("The text has changed since this was asked.")
     return answer(Request(selection, attention, content))
 

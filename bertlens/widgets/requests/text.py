@@ -5,7 +5,7 @@ from __future__ import annotations
 from bertlens.widgets.requests.protocol import Reply, Request, handles, model_of
 
 
-@handles("text", any_text=True)
+@handles("text")
 def text(request: Request) -> Reply:
     """{text, text_pair} -> {}, after the traits have changed; an empty text_pair is none."""
     selection = request.selection

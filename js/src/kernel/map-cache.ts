@@ -15,7 +15,7 @@ interface Pack {
 
 interface Context {
   wire: Wire;
-  level(): string;
+  level(): "token" | "word";
   /** Rows times columns of a map now. */
   area(): number;
   /** Kept apart: maps of different texts and levels. */

@@ -1,3 +1,5 @@
+import type { InsideReply } from "./protocol";
+
 /** One token's vector against those of all others, in one head: what a reply to `inside` holds. */
 export interface Inside {
   /** Tokens of the other side. */
@@ -20,14 +22,12 @@ export interface Inside {
 export function insideOf(
   data: unknown,
   shape: readonly number[],
-  content: Record<string, unknown>,
+  content: InsideReply,
 ): Inside | null {
-  const own = content.own as number[] | undefined;
-  const parts = (content.parts ?? []) as string[];
-  if (!(data instanceof Float32Array) || !own) return null;
+  const { own, parts, scale, sink } = content;
+  if (!(data instanceof Float32Array)) return null;
   const [n = 0, width = 0] = shape;
   if (width !== own.length + 3 + parts.length) return null;
-  const { scale, sink } = content as { scale: number; sink: number | null };
   return { n, dim: own.length, own, rows: data, scale, parts, sink };
 }
 

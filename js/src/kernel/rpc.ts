@@ -1,39 +1,13 @@
 import type { AnyModel } from "@anywidget/types";
 import { type Signal, signal } from "@preact/signals-core";
+import { ANY_TEXT, type Query, type Replies } from "./protocol";
+
+export type { Query } from "./protocol";
 
 /** What the wire needs of an anywidget model: custom messages, both ways. */
 export type Channel = Pick<AnyModel, "send" | "on" | "off">;
 
-export type Query =
-  | { kind: "block"; layer: number; heads: number[]; level: string }
-  | { kind: "grid"; layers: number[]; level: string }
-  | {
-      kind: "row";
-      layer: number;
-      heads: number[];
-      index: number | null;
-      side: string;
-      level: string;
-      special: string;
-    }
-  | { kind: "scores" }
-  | { kind: "inside"; layer: number; head: number; index: number; side: string }
-  | { kind: "between"; from: number; to: number; level: string; keep?: true }
-  | { kind: "nearest"; layer: number; head: number }
-  | { kind: "panes" }
-  | {
-      kind: "examples";
-      relation: string;
-      layer: number;
-      head: number;
-      hit: "hit" | "miss" | "both";
-      distance: number | null;
-      start: number;
-    }
-  | { kind: "open"; sentence: number; dependent: number }
-  | { kind: "text"; text: string; text_pair: string | null };
-
-/** The head of a reply; whatever else a kind of request returns (`scores`) rides along. */
+/** The head of a reply; what a kind of request returns besides (`scores`) rides along. */
 export interface ReplyContent {
   /** Null: an answer to no request, but to a trait that the kernel refused. */
   id: string | null;
@@ -43,18 +17,25 @@ export interface ReplyContent {
   dtype: "uint8" | "float32" | null;
   shape: number[] | null;
   generation: number;
-  [more: string]: unknown;
 }
 
 /** What became of a request: errors are values, so that no view needs a try. */
-export type Answer =
-  | { status: "ok"; data: Uint8Array | Float32Array | null; shape: number[]; content: ReplyContent }
+export type Answer<Kind extends Query["kind"] = Query["kind"]> =
+  | {
+      status: "ok";
+      data: Uint8Array | Float32Array | null;
+      shape: number[];
+      content: ReplyContent & Replies[Kind];
+    }
   /** The text changed meanwhile: the answer, if any, is about another text. */
   | { status: "stale" }
   | { status: "silent" }
   | { status: "error"; error: string };
 
-export type Settled = Extract<Answer, { status: "ok" | "error" }>;
+export type Settled<Kind extends Query["kind"] = Query["kind"]> = Extract<
+  Answer<Kind>,
+  { status: "ok" | "error" }
+>;
 
 export interface RequestOptions {
   /** Milliseconds without a reply after which the person is told that no kernel answers. */
@@ -103,8 +84,14 @@ export class Wire {
     channel.on("msg:custom", this.#receive);
   }
 
-  request(query: Query, options: RequestOptions = {}): Promise<Answer> {
-    return new Promise((resolve) => this.#send(query, options, resolve));
+  request<Kind extends Query["kind"]>(
+    query: Extract<Query, { kind: Kind }>,
+    options: RequestOptions = {},
+  ): Promise<Answer<Kind>> {
+    // The reply to a request is of its kind: the kernel's protocol says so.
+    return new Promise((resolve) =>
+      this.#send(query, options, resolve as (answer: Answer) => void),
+    );
   }
 
   /** Settles as stale all that was asked of a text that is gone. */
@@ -123,9 +110,7 @@ export class Wire {
 
   #send(query: Query, options: RequestOptions, resolve: (answer: Answer) => void): void {
     const id = `${this.#prefix}-${this.#count++}`;
-    // Another text, or the code of panes, is not about the text on the page: it never goes stale.
-    const timeless = ["text", "panes", "open"].includes(query.kind);
-    const generation = timeless ? Number.NaN : this.#generation();
+    const generation = ANY_TEXT.includes(query.kind) ? Number.NaN : this.#generation();
     const waiting = this.#after(options.patience ?? PATIENCE, () => {
       this.silent.value = true;
     });
@@ -155,7 +140,10 @@ export class Wire {
     this.#channel.send({ id, generation: this.#generation(), ...query });
   }
 
-  readonly #receive = (content: ReplyContent, buffers: ArrayLike<DataView> = []): void => {
+  readonly #receive = (
+    content: ReplyContent & Replies[Query["kind"]],
+    buffers: ArrayLike<DataView> = [],
+  ): void => {
     const { id, error } = content ?? {};
     const pending = this.#pending.get(id ?? "");
     this.silent.value = false;
@@ -183,7 +171,7 @@ export class Wire {
 
 /** What a reply means for who asked about the text `about` (NaN: about none) when the page shows `now`. */
 function judge(
-  content: ReplyContent,
+  content: ReplyContent & Replies[Query["kind"]],
   buffer: DataView | undefined,
   about: number,
   now: number,

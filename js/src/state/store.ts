@@ -8,7 +8,8 @@ import {
 } from "@preact/signals-core";
 import { BoundedCache } from "../kernel/lru-cache";
 import { Blocks, REPLY_LIMIT } from "../kernel/map-cache";
-import { type Answer, type Channel, type Query, type Settled, Wire } from "../kernel/rpc";
+import { ANY_TEXT, FOLLOWS, type Query } from "../kernel/protocol";
+import { type Answer, type Channel, type Settled, Wire } from "../kernel/rpc";
 import { columnsOf, type Items, itemOfToken, itemsOf, tokenOfItem } from "./items";
 import { createPage, type Page, type Place } from "./page-state";
 import { type ScorePayload, type TraitModel, type TraitSignals, traitSignals } from "./traits";
@@ -71,6 +72,9 @@ export class Store {
   readonly #blocks: Blocks;
   readonly #rows = new BoundedCache<Row>(ROW_CACHE);
   readonly #answers = new BoundedCache<Settled & { byteLength: number }>(ANSWER_CACHE);
+  readonly #lasting = new BoundedCache<Settled & { byteLength: number }>(ANSWER_CACHE);
+  readonly #ids = new WeakMap<object, number>();
+  #nextId = 0;
   readonly #asked = new Set<string>();
   readonly #arrivals = signal(0);
   readonly #thumbnails = signal<Thumbnails | null>(null);
@@ -200,31 +204,48 @@ export class Store {
     untracked(() =>
       this.#once(`scores:${wanted.join()}`, async () => {
         const answer = await this.#wire.request({ kind: "scores" });
-        if (answer.status === "ok") this.#scores.value = answer.content.scores as ScorePayload[];
+        if (answer.status === "ok") this.#scores.value = answer.content.scores;
         return answer;
       }),
     );
     return own && !lists(own.name) ? [...(here ?? []), own] : here;
   }
 
-  /** The kernel's answer to a view's own question, also one that is an error; null until it is here. */
-  answer(query: Query): Settled | null {
-    const key = `answer:${this.traits.generation.value}:${JSON.stringify(query)}`;
+  /**
+   * The kernel's answer to a view's own question, also one that is an error; null until it is here. An answer that is
+   * not about the text outlives it.
+   */
+  answer<Kind extends Query["kind"]>(query: Extract<Query, { kind: Kind }>): Settled<Kind> | null {
+    const lasting = ANY_TEXT.includes(query.kind);
+    const cache = lasting ? this.#lasting : this.#answers;
+    const key = `${this.#about(query.kind)}:${JSON.stringify(query)}`;
     this.#arrivals.value;
-    const here = this.#answers.get(key);
-    if (here) return here;
+    const here = cache.get(key);
+    if (here) return here as Settled<Kind>;
     untracked(() =>
       this.#once(key, async () => {
         const answer = await this.#wire.request(query);
         if (answer.status !== "ok" && answer.status !== "error") return answer;
         const bytes = answer.status === "ok" ? (answer.data?.byteLength ?? 0) : 0;
-        this.#answers.set(key, { ...answer, byteLength: bytes + 1_000 });
+        cache.set(key, { ...(answer as Settled), byteLength: bytes + 1_000 });
         // What was given up for newer answers may be asked again; errors are the view's to say.
         this.#asked.delete(key);
         return { status: "stale" };
       }),
     );
     return null;
+  }
+
+  /** What an answer of this kind is about: this text, or the traits that it follows. */
+  #about(kind: Query["kind"]): string {
+    if (!ANY_TEXT.includes(kind)) return `answer:${this.traits.generation.value}`;
+    const ids = (FOLLOWS[kind] ?? []).map((name) => {
+      const value = this.traits[name].value;
+      if (value === null || typeof value !== "object") return value;
+      if (!this.#ids.has(value)) this.#ids.set(value, this.#nextId++);
+      return this.#ids.get(value);
+    });
+    return `lasting:${ids}`;
   }
 
   /** Colours the grid by each head's weight between the pinned item and another; pins it if none is. */
@@ -235,14 +256,14 @@ export class Store {
     const level = this.traits.level.peek();
     const answer = await this.#wire.request({ kind: "between", from, to, level, keep: true });
     if (answer.status === "error") this.#fail(answer.error);
-    if (answer.status === "ok") this.traits.score.value = answer.content.score as ScorePayload;
+    if (answer.status === "ok") this.traits.score.value = answer.content.score;
   }
 
   /** The code of the panes that are built apart; null when the kernel is silent. */
   async latePanes(): Promise<string | null> {
     const answer = await this.#wire.request({ kind: "panes" });
     if (answer.status === "error") throw answer.error;
-    return answer.status === "ok" ? (answer.content.code as string) : null;
+    return answer.status === "ok" ? answer.content.code : null;
   }
 
   /** Pins an item (of the current level), or nothing. */

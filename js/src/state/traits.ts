@@ -1,5 +1,8 @@
 import type { AnyModel } from "@anywidget/types";
 import { batch, effect, type Signal, signal } from "@preact/signals-core";
+import type { Example, ScorePayload } from "../kernel/protocol";
+
+export type { Example, ScorePayload } from "../kernel/protocol";
 
 export type Side = "from" | "to";
 export type SegmentFilter = "all" | "a->a" | "a->b" | "b->a" | "b->b";
@@ -46,24 +49,6 @@ export interface Meta {
   to: TokenColumns | null;
 }
 
-/** One number for each layer and head; null where it is undefined. */
-export interface ScorePayload {
-  name: string;
-  title?: string;
-  unit: string;
-  description: string;
-  notable: "high" | "low";
-  values: (number | null)[][];
-  low: (number | null)[][] | null;
-  high: (number | null)[][] | null;
-  baseline: number | null;
-  support: (number | null)[][] | null;
-  /** Of two tokens of this text: each head's weight from one to the other. */
-  pair?: boolean;
-  /** Where a value stands for a name, the names by value ("": nothing stands out); else empty. */
-  categories?: string[];
-}
-
 /** Heads as points: near where they behave alike. */
 export interface MappedHeads {
   /** [layer][head] -> x and y, 0 to 1, y upwards. */
@@ -82,16 +67,6 @@ export interface Probed {
   relations: { name: string; support: number }[];
   /** Whether heads were chosen on another treebank than this. */
   held_out: boolean;
-}
-
-/** A word of a treebank, its syntactic head and the one a head picks; words are numbered from 1. */
-export interface Example {
-  sentence: number;
-  words: string[];
-  dependent: number;
-  head: number;
-  guess: number;
-  relation: string;
 }
 
 /** The synced state of a view, by the names that Python uses. */

@@ -42,6 +42,7 @@ const score: ScorePayload = {
   high: null,
   baseline: 2,
   support: null,
+  categories: [],
 };
 
 async function painted(view: Shown, what: string): Promise<HTMLCanvasElement> {

@@ -44,6 +44,7 @@ const score: ScorePayload = {
   high: null,
   baseline: 0.25,
   support: null,
+  categories: [],
 };
 
 function pane(traits: Record<string, unknown> = {}, options: Parameters<typeof show>[1] = {}) {

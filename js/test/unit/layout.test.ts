@@ -17,6 +17,7 @@ const score: ScorePayload = {
   high: null,
   baseline: null,
   support: null,
+  categories: [],
 };
 
 test("on the page up is towards zero", () => {

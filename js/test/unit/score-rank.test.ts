@@ -3,7 +3,7 @@ import { rank } from "../../src/attention/score-rank";
 import type { ScorePayload } from "../../src/state/traits";
 
 function score(values: (number | null)[][], notable: "high" | "low"): ScorePayload {
-  const none = { low: null, high: null, baseline: null, support: null };
+  const none = { low: null, high: null, baseline: null, support: null, categories: [] };
   return { name: "s", unit: "", description: "", notable, values, ...none };
 }
 

@@ -301,3 +301,24 @@ test("a store that is disposed leaves nothing on the model", () => {
   store.dispose();
   expect(model.listeners()).toBe(0);
 });
+
+test("an answer that is not about the text outlives it, until what it follows changes", async () => {
+  const nearest = (): [number, number, number][] => [[1, 1, 0.5]];
+  const map = (texts: number) => ({ points: [], labels: [], categories: [""], texts });
+  const model = new FakeModel(synthetic(storePair()), {
+    nearest,
+    traits: { mapped_heads: map(1) },
+  });
+  const store = new Store(model as never);
+  const ask = () => store.answer({ kind: "nearest", layer: 0, head: 0 });
+  ask();
+  await vi.waitFor(() => expect(ask()?.status).toBe("ok"));
+  model.fromKernel({ generation: 2, text: "Another text." });
+  expect(ask()?.status).toBe("ok");
+  expect(model.asked("nearest").length).toBe(1);
+  model.fromKernel({ mapped_heads: map(2) });
+  expect(ask()).toBeNull();
+  await vi.waitFor(() => expect(ask()?.status).toBe("ok"));
+  expect(model.asked("nearest").length).toBe(2);
+  store.dispose();
+});

@@ -18,7 +18,7 @@ export function shownScore(store: Store): {
     if (at.side === pin.side && at.index === pin.index) return own;
     const [from, to] = pin.side === "from" ? [pin.index, at.index] : [at.index, pin.index];
     const answer = store.answer({ kind: "between", from, to, level: level.value });
-    return answer?.status === "ok" ? (answer.content.score as ScorePayload) : own;
+    return answer?.status === "ok" ? answer.content.score : own;
   });
   return { shown, dispose };
 }

@@ -213,7 +213,7 @@ export const mapView: View = (container, store) => {
       const asked = { kind: "nearest", layer: layer.value, head } as const;
       const answer = store.answer(asked);
       if (answer?.status !== "ok") return;
-      const found = answer.content.nearest as [number, number, number][];
+      const found = answer.content.nearest;
       const buttons = found.map(([l, h, distance]) => {
         const label = `Choose head ${l}-${h}, ${decimal(distance)}`;
         const attributes = { type: "button", class: "bl-plain", "aria-label": label };

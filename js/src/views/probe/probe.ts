@@ -1,4 +1,5 @@
 import { batch, computed, effect, signal } from "@preact/signals-core";
+import type { ExamplesReply } from "../../kernel/protocol";
 import type { Example, View } from "../../state/store";
 import { choice, menu, plainButton, type Stops } from "../../ui/controls";
 import { element, say } from "../../ui/element";
@@ -9,16 +10,6 @@ import { arc, firstShown } from "./arcs";
 type Hit = "both" | "hit" | "miss";
 
 /** What the kernel answers about a relation and a head. */
-interface Found {
-  examples: Example[];
-  /** How many pass the filters. */
-  total: number;
-  right: number;
-  support: number;
-  distances: [number, number][];
-  direction: string;
-}
-
 const PAGE = 50;
 const SKY = 30;
 
@@ -30,7 +21,7 @@ export const probeView: View = (container, store) => {
   const distance = signal<number | null>(null);
   const start = signal(0);
   /** What is on screen: kept while the answer to the next question is on its way. */
-  const found = signal<{ asked: string; answer: Found } | null>(null);
+  const found = signal<{ asked: string; answer: ExamplesReply } | null>(null);
 
   const question = computed(() => {
     const [name, head] = [relation.value, store.selected.value];
@@ -173,7 +164,7 @@ export const probeView: View = (container, store) => {
       if (answer?.status !== "ok") return;
       const key = JSON.stringify([asked, answer.content.examples]);
       if (found.peek()?.asked === key) return;
-      found.value = { asked: key, answer: answer.content as unknown as Found };
+      found.value = { asked: key, answer: answer.content };
     }),
     effect(() => {
       lines = (found.value?.answer.examples ?? []).map((one) => new Line(one));
