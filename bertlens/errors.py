@@ -33,6 +33,10 @@ class NoLossError(BertlensError, ValueError):
     """There is no loss to take gradients of."""
 
 
+class ReportError(BertlensError):
+    """A report is not complete: a figure of it could not be drawn."""
+
+
 class MissingExtraError(BertlensError, ImportError):
     """A feature needs an optional package that is not installed."""
 

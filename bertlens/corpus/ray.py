@@ -23,7 +23,7 @@ from bertlens.errors import BertlensError, require
 from bertlens.scores.statistics import RunningStats
 from bertlens.text.text_model import TextModel
 
-WINDOWS = 512
+MAX_WINDOWS = 512
 """So many windows are handed to Ray at a time, so that a stream of any length can be counted."""
 
 
@@ -123,7 +123,7 @@ def _results(
     ray.data.DataContext.get_current().enable_progress_bars = False
     windows = _windows(texts, window_size(lens, options.batch_size))
     with _quiet("ray.data"), tqdm(unit="text", disable=not progress) as bar:
-        while rows := list(islice(windows, WINDOWS)):
+        while rows := list(islice(windows, MAX_WINDOWS)):
             done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
                 Worker,
                 fn_constructor_args=(model, tokenizer, lens.name, options),

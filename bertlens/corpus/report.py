@@ -1,17 +1,17 @@
-"""What a scan found, as files: a table, its figures, and one page that opens without a network."""
+"""A scan as files: a table, its figures, and one page that opens without a network."""
 
 from __future__ import annotations
 
-import csv
-import html
 import io
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertlens.errors import require
-from bertlens.scores.catalogue import BEHAVIOUR, PATTERNS
+from bertlens.corpus.files import as_csv, file_names, write_text
+from bertlens.errors import ReportError, require
+from bertlens.scores.catalogue import BEHAVIOUR
 from bertlens.scores.head_scores import HeadScores
 
 if TYPE_CHECKING:
@@ -19,12 +19,24 @@ if TYPE_CHECKING:
 
     from bertlens.corpus.scan import Scan
 
+INTERVALS = (
+    "Values are means over texts; intervals are 95% (Student's t over texts). Layers and heads "
+    "count from 0."
+)
+
+HEAD_MAP = "head map"
+
+_TEMPLATE = Path(__file__).with_name("report.html.jinja")
+
 
 def write(scan: Scan, folder: Path, *, source: str = "") -> list[Path]:
-    """Write scores.csv, scores.json, figures/*.svg and report.html into a folder.
+    """Write scores.json, scores.csv, figures/*.svg and report.html into a folder.
+
+    The counts come first, so that they are kept where a figure cannot be drawn.
 
     Args:
-        folder: made if it is not there; files of these names in it are replaced.
+        folder: made if it is not there; files of these names in it are replaced, and figures that
+            an earlier report left there are removed.
         source: where the texts came from, to be said in the report.
 
     Returns:
@@ -33,48 +45,78 @@ def write(scan: Scan, folder: Path, *, source: str = "") -> list[Path]:
     Raises:
         MissingExtraError: matplotlib, or with distances scikit-learn, is not installed.
         ValueError: nothing was counted.
+        OSError: a file could not be written; it is named, and those before it are whole.
+        ReportError: a figure could not be drawn; the counts are written.
     """
     require("matplotlib", "analysis")
     if not scan:
         raise ValueError(f"There is nothing to report: {scan.coverage}.")
-    drawn = _figures(scan)
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    files = {
-        folder / "scores.csv": table(scan),
-        folder / "scores.json": json.dumps(as_json(scan, source), indent=1),
-        **{folder / "figures" / f"{_safe(name)}.svg": figure for name, figure in drawn.items()},
-        folder / "report.html": page(scan, drawn, source),
-    }
-    for path, content in files.items():
-        path.write_text(content, encoding="utf-8")
-    return list(files)
+    names = _figure_names(scan)
+    stale = _earlier_figures(folder) - set(names.values())
+    files = [folder / "scores.json", folder / "scores.csv"]
+    write_text(files[0], json.dumps(as_json(scan, source, sorted(names.values())), indent=1))
+    write_text(files[1], table(scan))
+    drawn = {}
+    for name, file in names.items():
+        try:
+            drawn[name] = _figure(scan, name)
+        except Exception as error:
+            raise ReportError(
+                f"The figure of {name!r} could not be drawn ({error}); the counts are in {files[0]}"
+            ) from error
+        files.append(folder / "figures" / file)
+        write_text(files[-1], drawn[name])
+    for file in stale:
+        (folder / "figures" / file).unlink(missing_ok=True)
+    files.append(folder / "report.html")
+    write_text(files[-1], page(scan, drawn, source))
+    return files
+
+
+def _figure_names(scan: Scan) -> dict[str, str]:
+    """The file of each figure: of every score that has a value, and of the map of heads."""
+    names = [
+        name
+        for name, score in scan.items()
+        if not score.categories and not all(map(math.isnan, score.values.ravel()))
+    ]
+    if scan.distances is not None:
+        names.append(HEAD_MAP)
+    return {name: f"{file}.svg" for name, file in file_names(names).items()}
+
+
+def _earlier_figures(folder: Path) -> set[str]:
+    """The figures that the last report in a folder says it wrote."""
+    try:
+        earlier = json.loads((folder / "scores.json").read_text(encoding="utf-8"))["figures"]
+        return {name for name in earlier if isinstance(name, str) and Path(name).name == name}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
 
 
 def table(scan: Scan) -> str:
-    """CSV with one row a head: layer, head, and value, low and high of every score."""
-    made = io.StringIO()
-    rows = csv.writer(made, lineterminator="\n")
-    header = ["layer", "head"]
+    """CSV with one row a head: layer, head, and value, low and high of every score.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    require("pandas", "analysis")
+    import pandas as pd
+
+    frame = scan.to_frame()
+    columns = [frame["layer"], frame["head"]]
     for name, score in scan.items():
-        header += [name] + ([f"{name}_low", f"{name}_high"] if score.low is not None else [])
-    rows.writerow(header)
-    first = next(iter(scan.values()))
-    for layer in range(first.n_layers):
-        for head in range(first.n_heads):
-            row: list[object] = [layer, head]
-            for score in scan.values():
-                if score.categories:
-                    row.append(score.labels[layer, head])
-                    continue
-                for part in (score.values, score.low, score.high):
-                    if part is not None:
-                        row.append(_number(part[layer, head]))
-            rows.writerow(row)
-    return made.getvalue()
+        columns.append(frame[name])
+        if not score.categories:
+            for part in ("low", "high"):
+                array = getattr(score, part)
+                if array is not None:
+                    columns.append(pd.Series(array.ravel(), name=f"{name}_{part}"))
+    return as_csv(pd.concat(columns, axis=1))
 
 
-def as_json(scan: Scan, source: str = "") -> dict[str, Any]:
-    """Everything that a scan found, as JSON has it; undefined values are null."""
+def as_json(scan: Scan, source: str = "", figures: Sequence[str] = ()) -> dict[str, Any]:
+    """All counts of a scan, as JSON has it; undefined values are null. `figures` are files."""
     coverage = scan.coverage
     made: dict[str, Any] = {
         "model": scan.model_name,
@@ -83,11 +125,12 @@ def as_json(scan: Scan, source: str = "") -> dict[str, Any]:
         "texts": {
             "read": coverage.texts,
             "counted": coverage.counted,
-            "cut": coverage.cut,
+            "cut": coverage.truncated,
             "skipped": dict(coverage.skipped),
             "examples": coverage.examples,
             "partial": coverage.partial,
         },
+        "figures": list(figures),
         "scores": {name: _score(score) for name, score in scan.items()},
     }
     if scan.distances is not None:
@@ -97,79 +140,36 @@ def as_json(scan: Scan, source: str = "") -> dict[str, Any]:
 
 def page(scan: Scan, figures: dict[str, str], source: str = "") -> str:
     """The report: what was scanned, the heads that stand out, and every figure, in one file."""
-    told = [
-        f"Model: {scan.model_name}, computed in {scan.dtype}.",
-        f"Texts: {source}: {scan.coverage}." if source else f"Texts: {scan.coverage}.",
-        "Values are means over texts; intervals are 95%. Layers and heads count from 0.",
-    ]
-    rows = "\n".join(_row(score) for score in scan.values() if not score.categories)
-    drawn = "\n".join(
-        f"<figure>{figure[figure.index('<svg') :]}<figcaption>{html.escape(_told(scan, name))}"
-        "</figcaption></figure>"
-        for name, figure in figures.items()
-    )
-    return _PAGE.format(
-        title=html.escape(f"Attention heads of {scan.model_name}"),
-        told="".join(f"<p>{html.escape(line)}</p>" for line in told),
-        rows=rows,
-        figures=drawn,
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    template = Environment(autoescape=True).from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(
+        title=f"Attention heads of {scan.model_name}",
+        paragraphs=[
+            f"Model: {scan.model_name}, computed in {scan.dtype}.",
+            f"Texts: {source}: {scan.coverage}." if source else f"Texts: {scan.coverage}.",
+            INTERVALS,
+        ],
+        rows=[_row(score) for score in scan.values() if not score.categories],
         behaviours=_behaviours(scan),
+        behaviour_description=scan[BEHAVIOUR].description if BEHAVIOUR in scan else "",
+        # matplotlib's own SVG, in which it escapes every text; without its XML declaration.
+        figures=[
+            (Markup(figure[figure.index("<svg") :]), _caption(scan, name))
+            for name, figure in figures.items()
+        ],
     )
 
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto;
-  padding: 0 1rem; color: #1a1a1a; background: #fff; }}
-h1 {{ font-size: 1.6rem; }} h2 {{ font-size: 1.2rem; margin-top: 2.5rem; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd;
-  vertical-align: top; }}
-td.n {{ text-align: right; }}
-.figures {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(20rem, 1fr));
-  gap: 1.5rem; }}
-figure {{ margin: 0; }} figure svg {{ width: 100%; height: auto; }}
-figcaption {{ color: #555; font-size: .85rem; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{told}
-<h2>The head that stands out, by score</h2>
-<table>
-<thead><tr><th>Score</th><th>Head</th><th>Value</th><th>95% interval</th><th>Uniform</th>
-<th>Meaning</th></tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table>
-{behaviours}
-<h2>Every head</h2>
-<div class="figures">
-{figures}
-</div>
-</body>
-</html>
-"""
-
-
-def _figures(scan: Scan) -> dict[str, str]:
-    """Name -> SVG of every score by layer, and of the map of heads."""
+def _figure(scan: Scan, name: str) -> str:
+    """SVG of a score by layer, or of the map of heads."""
     from bertlens.scores.figures import by_layer, head_map
 
-    drawn = {}
-    for name, score in scan.items():
-        if not score.categories and not all(map(math.isnan, score.values.ravel())):
-            drawn[name] = _svg(lambda axes, score=score: by_layer(score, axes))
-    if scan.distances is not None:
-        heads = scan.map()
-        drawn["head map"] = _svg(lambda axes: head_map(heads, axes))
-    return drawn
+    if name in scan:
+        return _svg(lambda axes: by_layer(scan[name], axes))
+    heads = scan.map()
+    return _svg(lambda axes: head_map(heads, axes))
 
 
 def _svg(draw: Any) -> str:
@@ -180,10 +180,11 @@ def _svg(draw: Any) -> str:
 
     figure: Figure = Figure(figsize=(4.5, 3.2), layout="constrained")
     FigureCanvasSVG(figure)
-    draw(figure.add_subplot())
     made = io.StringIO()
-    # Paths instead of text would need no font, but text can be searched and is small.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "bertlens"}):
+    # Paths instead of text would need no font, but text can be searched and is small. A score's
+    # name is text, also where it has two dollar signs.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "bertlens", "text.parse_math": False}):
+        draw(figure.add_subplot())
         figure.savefig(made, format="svg", metadata={"Date": None})
     return made.getvalue()
 
@@ -211,7 +212,8 @@ def _nested(array: Any) -> list[list[float | None]]:
     return [[None if math.isnan(value) else float(value) for value in row] for row in array]
 
 
-def _row(score: HeadScores) -> str:
+def _row(score: HeadScores) -> list[str]:
+    """Cells of a score's row: its name, best head, value, interval, baseline and meaning."""
     cells = [score.name, "not defined", "", "", ""]
     if score.ranked():
         layer, head, value = score.best()
@@ -221,43 +223,25 @@ def _row(score: HeadScores) -> str:
         else:
             cells.append("")
         cells.append("" if score.baseline is None else f"{score.baseline:.3f}")
-    cells.append(score.description)
-    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+    return [*cells, score.description]
 
 
 def _unit(score: HeadScores) -> str:
     return score.unit if score.unit in ("nats", "tokens") else ""
 
 
-def _behaviours(scan: Scan) -> str:
+def _behaviours(scan: Scan) -> list[tuple[str, list[str]]]:
+    """The heads of each behaviour, as "layer-head"."""
     if BEHAVIOUR not in scan:
-        return ""
+        return []
     labels = scan[BEHAVIOUR].labels
-    rows = []
-    for name in dict.fromkeys(label for label in scan[BEHAVIOUR].categories if label):
-        heads = [f"{i}-{j}" for i, j in zip(*(labels == name).nonzero(), strict=True)]
-        if heads:
-            rows.append(
-                f"<tr><td>{html.escape(name)}</td><td class='n'>{len(heads)}</td>"
-                f"<td>{', '.join(heads)}</td></tr>"
-            )
-    told = html.escape(scan[BEHAVIOUR].description)
-    return (
-        f"<h2>Behaviours</h2><p>{told}</p><table><thead><tr><th>Behaviour</th><th>Heads</th>"
-        f"<th>Layer-head</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    )
+    heads = {
+        name: [f"{i}-{j}" for i, j in zip(*(labels == name).nonzero(), strict=True)]
+        for name in scan[BEHAVIOUR].categories
+        if name
+    }
+    return [(name, places) for name, places in heads.items() if places]
 
 
-def _told(scan: Scan, name: str) -> str:
+def _caption(scan: Scan, name: str) -> str:
     return scan[name].description if name in scan else "Heads that attend alike lie close together."
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else repr(float(value))
-
-
-def _safe(name: str) -> str:
-    """A score's name as the name of a file."""
-    if name in PATTERNS:
-        return name
-    return "".join(c if c.isalnum() or c in "-_+" else f"_{ord(c):x}_" for c in name)

@@ -24,10 +24,10 @@ Text: TypeAlias = str | tuple[Any, ...] | list[str] | Encoding
 """A string; a pair, as a tuple of two strings (or of two word lists); a list of words; or what
 `Lens.encode` made of one of these."""
 
-WINDOW = 32
+PREFETCH_BATCHES = 32
 """So many batches' worth of texts are tokenized ahead, so that texts of one length meet."""
 
-MOST_WEIGHTS = 2**23
+MAX_WEIGHTS = 2**23
 """A batch's weights of one layer hold at most so many numbers (32 MB of float32) on a CPU, and
 eight times as many elsewhere."""
 
@@ -59,12 +59,12 @@ class Batch:
 
 @dataclass
 class RunSummary:
-    """What became of the texts of a corpus; none is lost silently.
+    """Counts of texts processed, truncated and skipped, by reason.
 
     Attributes:
         texts: how many were read.
         counted: how many went through the model and into the result.
-        cut: how many of those were cut to what the model takes.
+        truncated: how many of those were cut to what the model takes.
         skipped: how many were left out, by reason ("empty", "too long").
         examples: the places of the first few texts that were cut or skipped, by reason.
         partial: whether an interrupt ended the run before the last text.
@@ -72,7 +72,7 @@ class RunSummary:
 
     texts: int = 0
     counted: int = 0
-    cut: int = 0
+    truncated: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[int]] = field(default_factory=dict)
     partial: bool = False
@@ -90,6 +90,21 @@ class RunSummary:
         self.skipped[reason] += 1
         self.note(reason, index)
 
+    def skip_unseen(self, reason: str, index: int) -> None:
+        """Count a text that was left out before `stream` could count it as read."""
+        self.texts += 1
+        self.skip(reason, index)
+
+    def truncate(self, index: int) -> None:
+        """Count a text that was cut to what the model takes."""
+        self.truncated += 1
+        self.note("cut", index)
+
+    @property
+    def cut(self) -> int:
+        """The former name of `truncated`."""
+        return self.truncated
+
     def merged(self, other: RunSummary) -> RunSummary:
         """Both together; neither is changed."""
         both = {**self.examples}
@@ -98,7 +113,7 @@ class RunSummary:
         return RunSummary(
             self.texts + other.texts,
             self.counted + other.counted,
-            self.cut + other.cut,
+            self.truncated + other.truncated,
             self.skipped + other.skipped,
             both,
             self.partial or other.partial,
@@ -106,8 +121,8 @@ class RunSummary:
 
     def __str__(self) -> str:
         parts = [f"{self.counted} of {self.texts} texts counted"]
-        if self.cut:
-            parts.append(f"{self.cut} cut to the model's limit")
+        if self.truncated:
+            parts.append(f"{self.truncated} cut to the model's limit")
         parts += [f"{n} skipped ({reason})" for reason, n in sorted(self.skipped.items())]
         if self.partial:
             parts.append("partial: interrupted")
@@ -131,6 +146,7 @@ def stream(
     progress: bool = True,
     total: int | None = None,
     start: int = 0,
+    summary: RunSummary | None = None,
 ) -> RunSummary:
     """Run every text through the model and show each layer's weights to `visit`.
 
@@ -150,12 +166,14 @@ def stream(
         progress: show a progress bar.
         total: how many texts there are, where `len(texts)` does not say.
         start: the place of the first text, where the texts are a part of a corpus.
+        summary: to count into, where `texts` is a generator that counts what it leaves out; the
+            same comes back.
 
     Raises:
         TypeError: an item is no text; the message says which.
         ValueError: a batch size below 1.
     """
-    coverage = RunSummary()
+    coverage = RunSummary() if summary is None else summary
     with _bar(texts, progress, total) as bar:
         try:
             found = batches(
@@ -207,10 +225,10 @@ def batches(
     Texts are taken from a window ahead, the longest of it first, and counted in `coverage`. The
     first one's place is `start`.
     """
-    size = window_size(lens, batch_size) // WINDOW
+    size = window_size(lens, batch_size) // PREFETCH_BATCHES
     heads = capture.most_heads(lens.model)
     source = enumerate(texts, start)
-    while window := list(islice(source, WINDOW * size)):
+    while window := list(islice(source, PREFETCH_BATCHES * size)):
         found = list(encoded(lens, window, coverage, text_of=text_of, truncate=truncate))
         yield from _cut(lens, found, size, heads)
 
@@ -225,7 +243,7 @@ def window_size(lens: TextModel, batch_size: int | None) -> int:
         batch_size = 8 if lens.device.type == "cpu" else 32
     if batch_size < 1:
         raise ValueError(f"The batch size must be at least 1, not {batch_size}.")
-    return WINDOW * batch_size
+    return PREFETCH_BATCHES * batch_size
 
 
 def encoded(
@@ -247,8 +265,7 @@ def encoded(
             if not truncate:
                 coverage.skip("too long", index)
                 continue
-            coverage.cut += 1
-            coverage.note("cut", index)
+            coverage.truncate(index)
             yield index, item, encode_item(lens, text_of(item), truncate=True)
         except TypeError as error:
             raise TypeError(f"Text {index} of the corpus: {error}") from None
@@ -292,7 +309,7 @@ def _cut(
 ) -> Iterator[tuple[Batch, dict[str, Tensor]]]:
     # The longest first: a batch that does not fit in memory shows at once, not after an hour.
     window.sort(key=lambda read: -len(read[2]))
-    most = MOST_WEIGHTS if lens.device.type == "cpu" else 8 * MOST_WEIGHTS
+    most = MAX_WEIGHTS if lens.device.type == "cpu" else 8 * MAX_WEIGHTS
     start = 0
     while start < len(window):
         longest = len(window[start][2])

@@ -4,7 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
+from typing import NamedTuple
+
+_TEMPLATE = """\
+<div><b>{{ title }}</b></div>
+<table>
+<thead><tr>
+{%- for name in columns %}<th style="text-align:left">{{ name }}</th>{% endfor -%}
+</tr></thead>
+<tbody>
+{% for row in rows -%}
+<tr>{% for cell in row %}<td style="text-align:{{ 'right' if cell.number else 'left' }}">
+{%- if cell.bold %}<b>{{ cell.text }}</b>{% else %}{{ cell.text }}{% endif %}</td>{% endfor %}</tr>
+{% endfor -%}
+</tbody>
+</table>
+<div style="max-width:60em;font-size:smaller">
+{%- for note in notes %}<div>{{ note }}</div>{% endfor -%}
+</div>"""
+
+
+class Cell(NamedTuple):
+    """A table cell; numbers are aligned right."""
+
+    text: str
+    number: bool = False
+    bold: bool = False
 
 
 def percent(share: float) -> str:
@@ -12,21 +37,11 @@ def percent(share: float) -> str:
     return "–" if math.isnan(share) else f"{100 * share:.1f}"
 
 
-def cell(text: str, *, number: bool = False, bold: bool = False) -> str:
-    """A table cell; numbers stand on the right."""
-    inner = f"<b>{escape(text)}</b>" if bold else escape(text)
-    return f'<td style="text-align:{"right" if number else "left"}">{inner}</td>'
-
-
 def table_html(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], notes: Sequence[str] = ()
 ) -> str:
     """A table of cells with a title over it and notes under it."""
-    head = "".join(f'<th style="text-align:left">{escape(name)}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
-    under = "".join(f"<div>{escape(note)}</div>" for note in notes)
-    return (
-        f"<div><b>{escape(title)}</b></div>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f'<div style="max-width:60em;font-size:smaller">{under}</div>'
-    )
+    from jinja2 import Environment
+
+    template = Environment(autoescape=True).from_string(_TEMPLATE)
+    return template.render(title=title, columns=columns, rows=rows, notes=notes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -40,12 +38,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     Returns:
         The probability of so uneven a split, or a more uneven one, if both were equally good.
     """
-    n, least = only_first + only_second, min(only_first, only_second)
-    if n == 0:
-        return 1.0
-    log_terms = [
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(least + 1)
-    ]
-    largest = max(log_terms)
-    total = math.fsum(math.exp(term - largest) for term in log_terms)
-    return min(1.0, 2 * math.exp(largest + math.log(total) - n * math.log(2)))
+    from scipy.stats import binomtest
+
+    n = only_first + only_second
+    return float(binomtest(only_first, n).pvalue) if n else 1.0

@@ -94,7 +94,7 @@ def test_memory_is_flat_because_only_a_window_is_read_ahead(lens: bl.Lens) -> No
     batches = stream.batches(lens, endless(), stream.RunSummary(), batch_size=2)
     for _ in range(3):
         next(batches)
-    assert read == stream.WINDOW * 2
+    assert read == stream.PREFETCH_BATCHES * 2
 
 
 def test_texts_of_like_length_share_a_batch(lens: bl.Lens) -> None:

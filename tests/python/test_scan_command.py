@@ -64,7 +64,7 @@ def test_a_scan_is_written_as_a_table_figures_and_a_page(
     assert len(found["distances"]) == 12
 
     figures = {path.name for path in (out / "figures").iterdir()}
-    assert {"entropy.svg", "head_20_map.svg"} <= figures
+    assert {"entropy.svg", "head-map.svg"} <= figures
 
 
 class Links(HTMLParser):

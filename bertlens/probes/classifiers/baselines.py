@@ -20,7 +20,7 @@ from bertlens.text.text_model import TextModel
 RIGHT_BRANCHING = 1
 """Every word's head is the next word."""
 
-FARTHEST = 10
+MAX_DISTANCE = 10
 """Distances beyond this many words, before or after, are not told apart."""
 
 
@@ -42,12 +42,12 @@ def chosen_offset(golds: Sequence[Gold]) -> int:
 class DistanceMaps:
     """In place of attention: how many words a candidate is away, as one of 21 indicators.
 
-    Nearer ones have an indicator each, those FARTHEST words or more away share one on each side.
-    The root has an indicator of its own.
+    Nearer ones have an indicator each, those MAX_DISTANCE words or more away share one on each
+    side. The root has an indicator of its own.
     """
 
     rootable = True
-    shape = (1, 2 * FARTHEST + 2)
+    shape = (1, 2 * MAX_DISTANCE + 2)
 
     def __init__(self, golds: Sequence[Gold]) -> None:
         self.golds = golds
@@ -55,7 +55,9 @@ class DistanceMaps:
     def map(self, index: int) -> Tensor:
         n = len(self.golds[index])
         places = torch.arange(n)
-        distance = (places[:, None] - places[None]).clamp(-FARTHEST, FARTHEST) + FARTHEST
+        distance = (places[:, None] - places[None]).clamp(
+            -MAX_DISTANCE, MAX_DISTANCE
+        ) + MAX_DISTANCE
         pairs = torch.zeros(n + FIRST_WORD, n + FIRST_WORD, self.shape[1])
         pairs[FIRST_WORD:, FIRST_WORD:] = functional.one_hot(distance, self.shape[1])
         pairs[START, :, -1] = 1

@@ -16,10 +16,10 @@ from bertlens.probes.classifiers.baselines import (
 )
 from bertlens.probes.classifiers.gold import Gold, control
 from bertlens.probes.classifiers.uas import Attachment, attachment
-from bertlens.probes.classifiers.word_maps import MEMORY, PairMaps, WordMaps, word_maps
+from bertlens.probes.classifiers.word_maps import MAX_BYTES, PairMaps, WordMaps, word_maps
 from bertlens.probes.classifiers.word_vectors import Vectors, WordVectors
 from bertlens.probes.classifiers.words_probe import AttentionAndWordsProbe
-from bertlens.probes.html_table import cell, percent, table_html
+from bertlens.probes.html_table import Cell, percent, table_html
 from bertlens.probes.treebanks.treebank import Treebank
 from bertlens.text.text_model import TextModel
 
@@ -108,12 +108,12 @@ class ProbeTable(Mapping[str, ProbeRow]):
         columns = ("probe", "UAS", "95%", "with punctuation", "control task", "selectivity")
         body = [
             (
-                cell(row.probe),
-                cell(percent(row.uas), number=True),
-                cell(f"{percent(row.low)}–{percent(row.high)}", number=True),
-                cell(percent(row.uas_with_punctuation), number=True),
-                cell("" if row.control is None else percent(row.control), number=True),
-                cell("" if row.selectivity is None else percent(row.selectivity), number=True),
+                Cell(row.probe),
+                Cell(percent(row.uas), number=True),
+                Cell(f"{percent(row.low)}–{percent(row.high)}", number=True),
+                Cell(percent(row.uas_with_punctuation), number=True),
+                Cell("" if row.control is None else percent(row.control), number=True),
+                Cell("" if row.selectivity is None else percent(row.selectivity), number=True),
             )
             for row in self.rows
         ]
@@ -129,7 +129,7 @@ def compare(
     dev: Sentences | WordMaps | None = None,
     random_model: bool = True,
     control_task: bool = True,
-    memory: int = MEMORY,
+    memory: int = MAX_BYTES,
     progress: bool = True,
     seed: int = 0,
     **arguments: Any,
@@ -254,6 +254,6 @@ def _notes(train: WordMaps, test: WordMaps, roots: bool, control_task: bool) -> 
             "at random for each word type."
         )
     for maps in (train, test):
-        if maps.coverage.cut or maps.coverage.skipped or maps.coverage.partial:
+        if maps.coverage.truncated or maps.coverage.skipped or maps.coverage.partial:
             notes.append(f"{maps.treebank.name}: {maps.coverage}.")
     return notes

@@ -14,7 +14,13 @@ from torch import Tensor
 from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.errors import AnnotationError
 from bertlens.probes.classifiers.gold import Gold
-from bertlens.probes.treebanks.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
+from bertlens.probes.treebanks.encoded import (
+    BATCH_SIZE,
+    EncodedSentence,
+    Long,
+    SentenceOptions,
+    stream_sentences,
+)
 from bertlens.probes.treebanks.pooling import WordPooling
 from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
 from bertlens.text.text_model import TextModel
@@ -22,7 +28,7 @@ from bertlens.text.text_model import TextModel
 START, END, FIRST_WORD = 0, 1, 2
 """Rows and columns of a map: the first special token, the last one, then the words."""
 
-MEMORY = 2**30
+MAX_BYTES = 2**30
 """So many bytes of maps are kept in memory; more go to a temporary file."""
 
 
@@ -110,10 +116,10 @@ def word_maps(
     lens: TextModel,
     treebank: Sentences,
     *,
-    memory: int = MEMORY,
+    memory: int = MAX_BYTES,
     long: Long = "skip",
     errors: Errors = "raise",
-    batch_size: int | None = AT_ONCE,
+    batch_size: int | None = BATCH_SIZE,
     progress: bool = True,
 ) -> WordMaps:
     """Run a treebank through the model and keep word-level attention of every head.
@@ -131,15 +137,8 @@ def word_maps(
     """
     treebank = as_treebank(treebank)
     collected = _Collected(treebank, memory)
-    coverage = sweep_sentences(
-        lens,
-        treebank,
-        collected,
-        long=long,
-        errors=errors,
-        batch_size=batch_size,
-        progress=progress,
-    )
+    options = SentenceOptions(long, errors, batch_size, progress)
+    coverage = stream_sentences(lens, treebank, collected, options)
     return collected.maps(coverage)
 
 

@@ -80,7 +80,7 @@ def coreference(
     most = most_tokens(lens, max_tokens, special_tokens(lens))
     coverage = RunSummary()
     found = _Selections(candidates, outward=direction == "anaphor->antecedent")
-    swept = stream.stream(
+    stream.stream(
         lens,
         _segments(lens, given, most, coverage, errors),
         found.visit,
@@ -88,8 +88,8 @@ def coreference(
         text_of=lambda segment: segment.encoding,
         batch_size=batch_size,
         progress=progress,
+        summary=coverage,
     )
-    coverage.counted, coverage.partial = swept.counted, swept.partial
     scored, right = found.results()
     if not scored:
         raise AnnotationError("No mention has an earlier one of its cluster in the same segment.")
@@ -121,11 +121,9 @@ def _segments(
         except AnnotationError:
             if errors == "raise":
                 raise
-            coverage.texts += 1
-            coverage.skip(reason, index)
+            coverage.skip_unseen(reason, index)
             continue
         for start, end in spans:
-            coverage.texts += 1
             encoding = encode_words(lens, document.words[start:end], document.name)
             yield _Segment(encoding, anaphors(document, (start, end)))
 

@@ -11,7 +11,7 @@ from bertlens.probes.treebanks.pooling import word_tokens
 from bertlens.text.encoding import Encoding
 from bertlens.text.text_model import TextModel
 
-MOST_TOKENS = 510
+MAX_TOKENS = 510
 """Wordpieces of a segment by default, special tokens not counted: what BERT takes."""
 
 
@@ -73,7 +73,7 @@ def most_tokens(lens: TextModel, wanted: int | None, special: int) -> int:
     """
     limit = None if lens.max_tokens is None else lens.max_tokens - special
     if wanted is None:
-        return MOST_TOKENS if limit is None else min(MOST_TOKENS, limit)
+        return MAX_TOKENS if limit is None else min(MAX_TOKENS, limit)
     if wanted < 1 or (limit is not None and wanted > limit):
         bound = "" if limit is None else f" and at most {limit}, which is what the model takes"
         raise ValueError(f"max_tokens must be at least 1{bound}; got {wanted}.")

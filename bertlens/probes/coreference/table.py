@@ -18,7 +18,7 @@ from bertlens.probes.coreference.antecedents import (
     baseline_right,
     chance,
 )
-from bertlens.probes.html_table import cell, percent, table_html
+from bertlens.probes.html_table import Cell, percent, table_html
 from bertlens.probes.statistics import wilson
 from bertlens.scores.head_scores import HeadScores
 
@@ -192,12 +192,12 @@ class CoreferenceTable(Mapping[str, HeadScores]):
         columns = ("mentions", "head", "accuracy", "95%", *CoreferenceRow._fields[9:], "support")
         body = [
             (
-                cell(row.mentions),
-                cell(f"{row.layer}-{row.head}", number=True),
-                cell(percent(row.accuracy), number=True),
-                cell(f"{percent(row.low)}–{percent(row.high)}", number=True),
-                *(cell(percent(share), number=True) for share in row[9:]),
-                cell(f"{row.support:,}", number=True),
+                Cell(row.mentions),
+                Cell(f"{row.layer}-{row.head}", number=True),
+                Cell(percent(row.accuracy), number=True),
+                Cell(f"{percent(row.low)}–{percent(row.high)}", number=True),
+                *(Cell(percent(share), number=True) for share in row[9:]),
+                Cell(f"{row.support:,}", number=True),
             )
             for row in self.rows
         ]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.probes.relations.guesses import DIRECTIONS, Direction
-from bertlens.probes.relations.scored import JudgedWords
+from bertlens.probes.relations.scored import ScoredWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Example:
 
 
 def examples(
-    words: JudgedWords,
+    words: ScoredWords,
     members: NDArray[np.int64],
     layer: int,
     head: int,

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from bertlens.corpus.stream import Batch, RunSummary
 from bertlens.errors import AnnotationError
-from bertlens.probes.treebanks.encoded import AT_ONCE, EncodedSentence, Long, sweep_sentences
+from bertlens.probes.treebanks.encoded import EncodedSentence, SentenceOptions, stream_sentences
 from bertlens.probes.treebanks.pooling import WordPooling
-from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
+from bertlens.probes.treebanks.treebank import Sentences, Treebank, as_treebank
 from bertlens.text.text_model import TextModel
 
 Direction: TypeAlias = Literal["dependent->head", "head->dependent"]
@@ -90,42 +90,22 @@ def pick(words: Tensor, mask: Tensor, *, self_attention: bool = False) -> tuple[
 def guess(
     lens: TextModel,
     treebank: Sentences,
+    options: SentenceOptions | None = None,
     *,
     self_attention: bool = False,
-    long: Long = "skip",
-    errors: Errors = "raise",
-    batch_size: int | None = AT_ONCE,
-    progress: bool = True,
-    engine: Literal["local", "ray"] = "local",
-    workers: int = 2,
 ) -> Guesses:
     """Run a treebank through the model and note what every head guesses; see `relations`.
 
     Memory: one layer of one batch, and 4 bytes a word and head.
     """
     treebank = as_treebank(treebank)
-    if engine not in ("local", "ray"):
-        raise ValueError(f'engine must be "local" or "ray", not {engine!r}.')
-    if engine == "ray":
+    options = options or SentenceOptions()
+    if options.engine == "ray":
         from bertlens.probes.relations.ray import guess_by_ray
 
-        options = {
-            "self_attention": self_attention,
-            "long": long,
-            "errors": errors,
-            "batch_size": batch_size,
-        }
-        return guess_by_ray(lens, treebank, options, workers=workers, progress=progress)
+        return guess_by_ray(lens, treebank, options, self_attention=self_attention)
     collected = _Collected(treebank, self_attention)
-    coverage = sweep_sentences(
-        lens,
-        treebank,
-        collected,
-        long=long,
-        errors=errors,
-        batch_size=batch_size,
-        progress=progress,
-    )
+    coverage = stream_sentences(lens, treebank, collected, options)
     return Guesses(treebank, collected.picked(), self_attention, coverage, lens.name)
 
 

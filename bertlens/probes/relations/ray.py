@@ -14,6 +14,7 @@ from bertlens.corpus.ray import running
 from bertlens.corpus.stream import RunSummary, window_size
 from bertlens.errors import BertlensError
 from bertlens.probes.relations.guesses import Guesses, guess, nothing_picked, word_starts
+from bertlens.probes.treebanks.encoded import SentenceOptions
 from bertlens.probes.treebanks.treebank import Sentence, Treebank
 from bertlens.text.text_model import TextModel
 
@@ -21,17 +22,16 @@ from bertlens.text.text_model import TextModel
 def guess_by_ray(
     lens: TextModel,
     treebank: Treebank,
-    options: dict[str, Any],
+    options: SentenceOptions,
     *,
-    workers: int = 2,
-    progress: bool = True,
+    self_attention: bool = False,
 ) -> Guesses:
     """What `guess` finds, by `workers` actors that each hold a copy of the model.
 
     Ray is started on this machine unless it runs already; what was started is stopped.
 
     Args:
-        options: of `guess`: self_attention, long, errors, batch_size.
+        options, self_attention: as in `guess`.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -41,9 +41,9 @@ def guess_by_ray(
     coverage = RunSummary()
     picked: NDArray[np.int16] | None = None
     starts = word_starts(treebank)
-    with running(workers):
+    with running(options.workers):
         try:
-            for first, found in _results(lens, treebank, options, workers, progress):
+            for first, found in _results(lens, treebank, options, self_attention):
                 coverage = coverage.merged(_moved(found.coverage, first))
                 if not found.coverage.counted:
                     continue
@@ -55,17 +55,25 @@ def guess_by_ray(
             coverage.partial = True
     if picked is None:
         picked = nothing_picked(starts, 1, 1)
-    return Guesses(treebank, picked, options["self_attention"], coverage, lens.name)
+    return Guesses(treebank, picked, self_attention, coverage, lens.name)
 
 
 class Guesser:
     """An actor: a model, and how to guess."""
 
-    def __init__(self, model: Any, tokenizer: Any, name: str, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        name: str,
+        options: SentenceOptions,
+        self_attention: bool,
+    ) -> None:
         import ray
 
         self._lens = TextModel(ray.get(model), ray.get(tokenizer), name=name)
-        self._options = options
+        self._options = replace(options, engine="local", progress=False)
+        self._self_attention = self_attention
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
         """Guess windows; a row holds a window's first sentence's place and its sentences."""
@@ -74,7 +82,9 @@ class Guesser:
             sentences: list[Sentence] = pickle.loads(window)
             made: Guesses | Exception
             try:
-                made = guess(self._lens, sentences, progress=False, **self._options)
+                made = guess(
+                    self._lens, sentences, self._options, self_attention=self._self_attention
+                )
             except (BertlensError, TypeError, ValueError) as error:
                 # Raised here it would come back wrapped, and logged once for each window.
                 made = error
@@ -83,27 +93,27 @@ class Guesser:
 
 
 def _results(
-    lens: TextModel, treebank: Treebank, options: dict[str, Any], workers: int, progress: bool
+    lens: TextModel, treebank: Treebank, options: SentenceOptions, self_attention: bool
 ) -> Iterator[tuple[int, Guesses]]:
     import ray
     from tqdm.auto import tqdm
 
     model, tokenizer = ray.put(lens.model), ray.put(lens.tokenizer)
     ray.data.DataContext.get_current().enable_progress_bars = False
-    size = window_size(lens, options["batch_size"])
+    size = window_size(lens, options.batch_size)
     rows = [
         {"start": start, "sentences": pickle.dumps(list(treebank[start : start + size]))}
         for start in range(0, len(treebank), size)
     ]
     done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
         Guesser,
-        fn_constructor_args=(model, tokenizer, lens.name, options),
+        fn_constructor_args=(model, tokenizer, lens.name, options, self_attention),
         batch_size=1,
-        concurrency=min(workers, len(rows)),
+        concurrency=min(options.workers, len(rows)),
         num_cpus=1,
         num_gpus=1 if lens.device.type == "cuda" else None,
     )
-    with tqdm(total=len(treebank), unit="sentence", disable=not progress) as bar:
+    with tqdm(total=len(treebank), unit="sentence", disable=not options.progress) as bar:
         for row in done.iter_rows():
             found: Guesses | Exception = pickle.loads(row["guesses"])
             if isinstance(found, Exception):

@@ -8,7 +8,7 @@ from typing import Literal
 from bertlens.probes.relations.guesses import checked_guesses, guess
 from bertlens.probes.relations.offsets import OFFSETS
 from bertlens.probes.relations.table import RelationTable
-from bertlens.probes.treebanks.encoded import AT_ONCE, Long
+from bertlens.probes.treebanks.encoded import BATCH_SIZE, Long, SentenceOptions
 from bertlens.probes.treebanks.treebank import Errors, Sentences
 from bertlens.text.text_model import TextModel
 
@@ -27,7 +27,7 @@ def relations(
     offsets: Sequence[int] = OFFSETS,
     long: Long = "skip",
     errors: Errors = "raise",
-    batch_size: int | None = AT_ONCE,
+    batch_size: int | None = BATCH_SIZE,
     progress: bool = True,
     engine: Literal["local", "ray"] = "local",
     workers: int = 2,
@@ -61,20 +61,9 @@ def relations(
     """
     if (treebank is None) == (select is None) or (select is None) != (evaluate is None):
         raise TypeError("Give a treebank, or both select= and evaluate=.")
+    options = SentenceOptions(long, errors, batch_size, progress, engine, workers)
     chosen_on, reported_on = (
-        checked_guesses(
-            guess(
-                lens,
-                sentences,
-                self_attention=self_attention,
-                long=long,
-                errors=errors,
-                batch_size=batch_size,
-                progress=progress,
-                engine=engine,
-                workers=workers,
-            )
-        )
+        checked_guesses(guess(lens, sentences, options, self_attention=self_attention))
         if sentences is not None
         else None
         for sentences in (treebank if select is None else select, evaluate)

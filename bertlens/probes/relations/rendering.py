@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bertlens.probes.html_table import cell, percent, table_html
+from bertlens.probes.html_table import Cell, percent, table_html
 
 if TYPE_CHECKING:
     from bertlens.probes.relations.table import RelationRow, RelationTable
@@ -25,7 +25,7 @@ def relation_notes(table: RelationTable) -> tuple[str, ...]:
         )
     for guesses in {id(g): g for g in (table.chosen_on, table.reported_on)}.values():
         name, coverage = guesses.treebank.name, guesses.coverage
-        if coverage.cut or coverage.skipped or coverage.partial:
+        if coverage.truncated or coverage.skipped or coverage.partial:
             notes.append(f"{name}: {coverage}.")
         if guesses.treebank.skipped:
             notes.append(f"{name}: {len(guesses.treebank.skipped)} bad sentences were left out.")
@@ -67,14 +67,14 @@ def relation_html(table: RelationTable, rows: Sequence[RelationRow] | None = Non
     )
     body = [
         (
-            cell(row.relation),
-            cell(f"{row.layer}-{row.head}", number=True),
-            cell(row.direction),
-            cell(percent(row.accuracy), number=True, bold=row.beats_offset),
-            cell(f"{percent(row.low)}–{percent(row.high)}", number=True),
-            cell(f"{row.offset:+d}", number=True),
-            cell(percent(row.offset_accuracy), number=True),
-            cell(f"{row.support:,}", number=True),
+            Cell(row.relation),
+            Cell(f"{row.layer}-{row.head}", number=True),
+            Cell(row.direction),
+            Cell(percent(row.accuracy), number=True, bold=row.beats_offset),
+            Cell(f"{percent(row.low)}–{percent(row.high)}", number=True),
+            Cell(f"{row.offset:+d}", number=True),
+            Cell(percent(row.offset_accuracy), number=True),
+            Cell(f"{row.support:,}", number=True),
         )
         for row in (table.rows if rows is None else rows)
     ]

@@ -17,7 +17,7 @@ _POSSESSORS = ("poss", "nmod:poss")
 _CLITICS = ("'s", "s'", "'", "’s", "’")
 
 
-class JudgedWords:
+class ScoredWords:
     """The words of a treebank that have a head among the words that were run.
 
     Attributes:

@@ -13,7 +13,7 @@ from bertlens.errors import require
 from bertlens.probes.relations.examples import Example, examples
 from bertlens.probes.relations.guesses import DIRECTIONS, Direction, Guesses
 from bertlens.probes.relations.offsets import OFFSETS, best_offset, checked_offsets
-from bertlens.probes.relations.scored import ALL, JudgedWords
+from bertlens.probes.relations.scored import ALL, ScoredWords
 from bertlens.probes.statistics import mcnemar, wilson
 from bertlens.scores.head_scores import HeadScores
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bertlens.attention.attention import Attention
     from bertlens.widgets.explorer import Explorer
 
-LEVEL = 0.05
+SIGNIFICANCE = 0.05
 """Beating the baseline means a chance below this of so large a difference by luck."""
 
 
@@ -90,7 +90,7 @@ class RelationTable(Mapping[str, HeadScores]):
             "offsets": checked_offsets(offsets),
         }
         judged = [
-            JudgedWords(guesses, subtypes=subtypes, follow_possessive=follow_possessive)
+            ScoredWords(guesses, subtypes=subtypes, follow_possessive=follow_possessive)
             for guesses in ([chosen_on] if reported_on is None else [chosen_on, reported_on])
         ]
         self._chosen, self.words = judged[0], judged[-1]
@@ -266,10 +266,10 @@ class RelationTable(Mapping[str, HeadScores]):
             name = self.chosen_on.treebank.name
             raise KeyError(f"{name} has no word with relation {relation!r}; it has: {known}")
 
-    def _members(self, words: JudgedWords, relation: str) -> NDArray[np.int64]:
+    def _members(self, words: ScoredWords, relation: str) -> NDArray[np.int64]:
         return words.members(relation, punctuation=self.options["punctuation"])
 
-    def _counts(self, words: JudgedWords, relation: str) -> tuple[NDArray[np.int64], int]:
+    def _counts(self, words: ScoredWords, relation: str) -> tuple[NDArray[np.int64], int]:
         """Right guesses [direction, layer, head], and of how many words."""
         members = self._members(words, relation)
         roots = words.n_roots if relation == ALL and self.options["roots"] else 0
@@ -312,7 +312,7 @@ class RelationTable(Mapping[str, HeadScores]):
             offset,
             self._offset_accuracy(relation, offset),
             p,
-            bool(p < LEVEL / tried and by_head.sum() > by_offset.sum()),
+            bool(p < SIGNIFICANCE / tried and by_head.sum() > by_offset.sum()),
         )
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Annotated words as tokens: which sentences the model can take, and what becomes of the others."""
+"""Annotated words as tokens: which sentences the model can take, and counts of the others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,46 @@ from bertlens.text.text_model import TextModel
 
 Long: TypeAlias = Literal["skip", "cut", "error"]
 
-AT_ONCE = 32
-"""Sentences are short: so many at once take less time than `Lens.scan`'s batches of long texts."""
+BATCH_SIZE = 32
+"""Sentences at once: they are short, so more than `Lens.scan` takes of long texts."""
+
+
+@dataclass(frozen=True)
+class SentenceOptions:
+    """How sentences go through the model.
+
+    Attributes:
+        long: a sentence of more tokens than the model takes is left out ("skip"), loses its last
+            words ("cut"), or is an "error".
+        errors: a word without a token of its own is an error ("raise"), or its sentence is left
+            out ("skip").
+        batch_size: the maximum number of sentences at once; None is as in `Lens.scan`.
+        progress: show a progress bar.
+        engine: "local", or "ray" for several processes or machines.
+        workers: how many copies of the model Ray runs.
+
+    Raises:
+        ValueError: another value of `long`, `errors` or `engine`.
+    """
+
+    long: Long = "skip"
+    errors: Errors = "raise"
+    batch_size: int | None = BATCH_SIZE
+    progress: bool = True
+    engine: Literal["local", "ray"] = "local"
+    workers: int = 2
+
+    def __post_init__(self) -> None:
+        checked_errors(self.errors)
+        if self.long not in ("skip", "cut", "error"):
+            raise ValueError(f'long must be "skip", "cut" or "error", not {self.long!r}.')
+        if self.engine not in ("local", "ray"):
+            raise ValueError(f'engine must be "local" or "ray", not {self.engine!r}.')
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedSentence:
-    """A sentence's first words as the model reads them: all of them, unless it had to be cut.
+    """A sentence's words as tokens: all of them, unless it had to be truncated.
 
     Attributes:
         index: its place in the treebank.
@@ -37,103 +70,70 @@ class EncodedSentence:
 
 
 def encode_sentences(
-    lens: TextModel,
-    sentences: Iterable[Sentence],
-    coverage: RunSummary,
-    *,
-    long: Long = "skip",
-    errors: Errors = "raise",
+    lens: TextModel, sentences: Iterable[Sentence], summary: RunSummary, options: SentenceOptions
 ) -> Iterator[EncodedSentence]:
-    """Tokenize sentences word by word, one at a time; what is left out is counted in `coverage`.
-
-    Args:
-        long: a sentence of more tokens than the model takes is left out ("skip"), loses its last
-            words ("cut"), or is an "error".
-        errors: a word without a token of its own is an error ("raise"), or its sentence is left
-            out ("skip").
+    """Tokenize sentences word by word, one at a time; `summary` counts those left out or truncated.
 
     Raises:
-        TextTooLongError, AnnotationError: see above; the sentence is named.
-        ValueError: another value of `long` or `errors`.
+        TextTooLongError, AnnotationError: see SentenceOptions; the sentence is named.
     """
-    checked_errors(errors)
-    if long not in ("skip", "cut", "error"):
-        raise ValueError(f'long must be "skip", "cut" or "error", not {long!r}.')
-    return _encoded(lens, sentences, coverage, long, errors)
-
-
-def _encoded(
-    lens: TextModel, sentences: Iterable[Sentence], coverage: RunSummary, long: Long, errors: Errors
-) -> Iterator[EncodedSentence]:
     limit = lens.max_tokens
     for index, sentence in enumerate(sentences):
-        coverage.texts += 1
         where = sentence.source or f"sentence {index}"
         try:
             encoding = encode_words(lens, sentence.words, where)
         except AnnotationError:
-            if errors == "raise":
+            if options.errors == "raise":
                 raise
-            coverage.skip("a word without tokens", index)
+            summary.skip_unseen("a word without tokens", index)
             continue
         n_words = len(sentence)
         if limit is not None and len(encoding) > limit:
-            if long == "error":
+            if options.long == "error":
                 raise TextTooLongError(
                     f'{where} has {len(encoding)} tokens and the model takes {limit}. Pass long="'
                     'skip" to leave such sentences out, or long="cut" to cut their last words.'
                 )
             n_words = whole_words(encoding, limit)
-            if long == "skip" or not n_words:
-                coverage.skip("too long", index)
+            if options.long == "skip" or not n_words:
+                summary.skip_unseen("too long", index)
                 continue
-            coverage.cut += 1
-            coverage.note("cut", index)
+            summary.truncate(index)
             encoding = encode_words(lens, sentence.words[:n_words], where)
         yield EncodedSentence(index, encoding, n_words)
 
 
 class Collector(Protocol):
-    """Takes a layer of a batch at a time, and the batch once it was shown whole."""
+    """Takes a layer of a batch at a time, and the batch once all its layers were visited."""
 
     def visit(self, layer: int, weights: Tensor, batch: Batch) -> None: ...
 
     def commit(self, batch: Batch) -> None: ...
 
 
-def sweep_sentences(
-    lens: TextModel,
-    treebank: Treebank,
-    collector: Collector,
-    *,
-    long: Long = "skip",
-    errors: Errors = "raise",
-    batch_size: int | None = AT_ONCE,
-    progress: bool = True,
+def stream_sentences(
+    lens: TextModel, treebank: Treebank, collector: Collector, options: SentenceOptions
 ) -> RunSummary:
     """Run the sentences that the model can take, and show each layer's weights to `collector`.
 
-    Args:
-        long, errors: as in `encode_sentences`, which says what is raised.
-        batch_size: the most sentences at once; None is as in `Lens.scan`.
-        progress: show a progress bar.
-
     Returns:
-        What became of the sentences; a batch's items are EncodedSentence.
+        The counts of sentences by outcome; a batch's items are EncodedSentence.
+
+    Raises:
+        TextTooLongError, AnnotationError: as `encode_sentences`.
     """
-    coverage = RunSummary()
-    swept = stream.stream(
+    summary = RunSummary()
+    return stream.stream(
         lens,
-        encode_sentences(lens, treebank, coverage, long=long, errors=errors),
+        encode_sentences(lens, treebank, summary, options),
         collector.visit,
         commit=collector.commit,
         text_of=lambda sentence: sentence.encoding,
-        batch_size=batch_size,
-        progress=progress,
+        batch_size=options.batch_size,
+        progress=options.progress,
         total=len(treebank),
+        summary=summary,
     )
-    coverage.counted, coverage.partial = swept.counted, swept.partial
-    return coverage
 
 
 def encode_words(lens: TextModel, words: Sequence[str], where: str) -> Encoding:
@@ -144,10 +144,10 @@ def encode_words(lens: TextModel, words: Sequence[str], where: str) -> Encoding:
     """
     try:
         encoding = encode(lens.tokenizer, list(words))
-        found = {word.index for word in encoding.words}
+        indices = {word.index for word in encoding.words}
     except EmptyTextError:
-        found = set()
-    missing = [i for i in range(len(words)) if i not in found]
+        indices = set()
+    missing = [i for i in range(len(words)) if i not in indices]
     if missing:
         i = missing[0]
         raise AnnotationError(

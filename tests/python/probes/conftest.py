@@ -12,6 +12,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.probes.relations.guesses import Guesses, guess
+from bertlens.probes.treebanks.encoded import SentenceOptions
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +34,7 @@ def ewt_dev(shared: Path) -> bl.probes.Treebank:
 @pytest.fixture(scope="session")
 def ewt_guesses(demo: bl.Lens, ewt_dev: bl.probes.Treebank) -> Guesses:
     """What every head of the packaged model guesses on EWT dev."""
-    return guess(demo, ewt_dev, progress=False)
+    return guess(demo, ewt_dev, SentenceOptions(progress=False))
 
 
 def conllu(*rows: str) -> str:

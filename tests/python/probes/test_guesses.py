@@ -9,6 +9,7 @@ import bertlens as bl
 from bertlens.errors import AnnotationError, TextTooLongError
 from bertlens.probes import Sentence
 from bertlens.probes.relations.guesses import DIRECTIONS, NOT_RUN, guess, pick
+from bertlens.probes.treebanks.encoded import SentenceOptions
 
 THREE = torch.tensor(
     [
@@ -50,7 +51,7 @@ def test_guesses_are_the_first_maxima_of_word_level_maps(demo: bl.Lens) -> None:
         Sentence(("Unbelievable", "strawberries", "grow"), (2, 3, 0), ("amod", "nsubj", "root")),
         Sentence(("Go", "!"), (0, 1), ("root", "punct")),
     ]
-    found = guess(demo, sentences, progress=False)
+    found = guess(demo, sentences, SentenceOptions(progress=False))
     for sentence, start in zip(sentences, (0, 3), strict=True):
         words = demo(words=sentence.words, exact=True).to_words()
         for layer in (0, 5):
@@ -71,14 +72,14 @@ SHORT = Sentence(("Go", "!"), (0, 1), ("root", "punct"))
 
 
 def test_a_long_sentence_is_skipped_and_counted(demo: bl.Lens) -> None:
-    found = guess(demo, [LONG, SHORT], progress=False)
+    found = guess(demo, [LONG, SHORT], SentenceOptions(progress=False))
     assert (found.picked[:, :600] == NOT_RUN).all()
     assert (found.picked[:, 600:] != NOT_RUN).all()
     assert str(found.coverage) == "1 of 2 texts counted, 1 skipped (too long)"
 
 
 def test_a_long_sentence_is_cut_at_a_word_when_asked(demo: bl.Lens) -> None:
-    found = guess(demo, [LONG, SHORT], long="cut", progress=False)
+    found = guess(demo, [LONG, SHORT], SentenceOptions(long="cut", progress=False))
     ran = (found.picked[0, :600, 0, 0] != NOT_RUN).sum()
     assert ran == 510  # 512 tokens are two delimiters and 510 words of one token
     assert found.coverage.cut == 1
@@ -86,21 +87,21 @@ def test_a_long_sentence_is_cut_at_a_word_when_asked(demo: bl.Lens) -> None:
 
 def test_a_long_sentence_is_an_error_when_asked(demo: bl.Lens) -> None:
     with pytest.raises(TextTooLongError, match=r"long\.conllu, line 1 has 602 tokens .* 512"):
-        guess(demo, [LONG], long="error", progress=False)
+        guess(demo, [LONG], SentenceOptions(long="error", progress=False))
 
 
 def test_a_word_without_tokens_is_named_or_its_sentence_skipped(demo: bl.Lens) -> None:
     # BERT's tokenizer drops control characters.
     empty = Sentence(("Go", "\x00"), (0, 1), ("root", "punct"), "x.conllu, line 4")
     with pytest.raises(AnnotationError, match=r"x\.conllu, line 4: word 2 .* gives no token"):
-        guess(demo, [empty, SHORT], progress=False)
-    found = guess(demo, [empty, SHORT], errors="skip", progress=False)
+        guess(demo, [empty, SHORT], SentenceOptions(progress=False))
+    found = guess(demo, [empty, SHORT], SentenceOptions(errors="skip", progress=False))
     assert str(found.coverage) == "1 of 2 texts counted, 1 skipped (a word without tokens)"
 
 
 def test_options_are_checked(demo: bl.Lens) -> None:
     with pytest.raises(ValueError, match='long must be "skip", "cut" or "error", not \'no\''):
-        guess(demo, [SHORT], long="no", progress=False)  # type: ignore[arg-type]
+        SentenceOptions(long="no")  # type: ignore[arg-type]
 
 
 def test_a_table_needs_a_sentence_that_was_run(demo: bl.Lens) -> None:

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertlens.probes.statistics import mcnemar, wilson
@@ -32,6 +32,7 @@ def test_wilson_holds_the_share(n: int, data: st.DataObject) -> None:
     assert 0 <= low <= k / n <= high <= 1
 
 
+@settings(deadline=None)  # the first call imports scipy.stats
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_is_the_two_sided_binomial(b: int, c: int) -> None:
     n, least = b + c, min(b, c)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import bertlens as bl
 from bertlens.errors import AnnotationError
 from bertlens.probes import Sentence
 from bertlens.probes.relations.guesses import guess
+from bertlens.probes.treebanks.encoded import SentenceOptions
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 
@@ -27,9 +29,9 @@ LONG = chain(["the"] * 90)
 def test_two_workers_guess_what_one_process_guesses(cluster: Any) -> None:
     lens = bl.Lens(tiny("bert"), tokenizer_for("bert"))
     trees = [*TREES, LONG, *TREES[:5]]
-    options: dict[str, Any] = {"batch_size": 1, "progress": False}
-    expected = guess(lens, trees, **options)
-    found = guess(lens, trees, engine="ray", workers=2, **options)
+    options = SentenceOptions(batch_size=1, progress=False)
+    expected = guess(lens, trees, options)
+    found = guess(lens, trees, replace(options, engine="ray", workers=2))
     np.testing.assert_array_equal(found.picked, expected.picked)
     assert found.coverage == expected.coverage
     assert found.coverage.examples == {"too long": [70]}
@@ -39,6 +41,6 @@ def test_a_mistake_in_a_worker_comes_back_as_what_it_is(cluster: Any) -> None:
     lens = bl.Lens(tiny("bert"), tokenizer_for("bert"))
     bad = Sentence(("Go", "\x00"), (0, 1), ("root", "dep"), "x.conllu, line 4")
     with pytest.raises(AnnotationError, match=r"x\.conllu, line 4: word 2"):
-        guess(lens, [*TREES, bad], engine="ray", progress=False)
+        guess(lens, [*TREES, bad], SentenceOptions(engine="ray", progress=False))
     with pytest.raises(ValueError, match='engine must be "local" or "ray"'):
-        guess(lens, TREES, engine="spark", progress=False)  # type: ignore[arg-type]
+        SentenceOptions(engine="spark")  # type: ignore[arg-type]
