@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bertlens.text.encoding import Token
+from bertlens.text.tokens import Token
 
 MOST_SAID = 12
 """A tagger's label names so many tokens; `tags` has them all."""

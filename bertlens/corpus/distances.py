@@ -21,7 +21,7 @@ from bertlens.errors import require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bertlens.corpus.stream import Batch
+    from bertlens.text.batch import Batch
 
 SMOOTHING = 1e-3
 """The share of a uniform row that distances are smoothed with, as in the paper's code."""

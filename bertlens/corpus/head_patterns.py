@@ -21,7 +21,7 @@ from bertlens.text.encoding import Encoding
 from bertlens.text.tokens import Token
 
 if TYPE_CHECKING:
-    from bertlens.corpus.stream import Batch
+    from bertlens.text.batch import Batch
     from bertlens.text.text_model import TextModel
 
 Flags = NDArray[np.bool_]

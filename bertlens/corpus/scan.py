@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from bertlens.corpus import stream
 from bertlens.corpus.distances import DistanceCounter, HeadDistances, HeadMap
 from bertlens.corpus.packing import packed
-from bertlens.corpus.stream import Batch, RunSummary
+from bertlens.corpus.stream import RunSummary
 from bertlens.scores.catalogue import BEHAVIOUR, Pattern, chosen
 from bertlens.scores.head_scores import ScoreTable
 from bertlens.scores.statistics import RunningStats, ScoreCollector
+from bertlens.text.batch import Batch
 from bertlens.text.text_model import TextModel
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ by length, cut into batches and run, and each layer's weights live only while th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
 
-import torch
 from torch import Tensor
 
 from bertlens import capture
 from bertlens.errors import EmptyTextError, TextTooLongError
+from bertlens.text.batch import Batch, token_mask
 from bertlens.text.encoding import Encoding
 from bertlens.text.text_model import TextModel
 
@@ -30,31 +30,6 @@ PREFETCH_BATCHES = 32
 MAX_WEIGHTS = 2**23
 """A batch's weights of one layer hold at most so many numbers (32 MB of float32) on a CPU, and
 eight times as many elsewhere."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Texts that went through the model together, padded on the right.
-
-    Attributes:
-        items: what the iterable gave.
-        indices: the place of each in the iterable, from 0.
-        encodings: their tokens. The weights of text b are `weights[b, :, :n, :n]` with
-            `n = len(encodings[b])`; what lies beyond belongs to padding.
-        mask: bool [batch, tokens] on the model's device, true where there is a token.
-    """
-
-    items: tuple[Any, ...]
-    indices: tuple[int, ...]
-    encodings: tuple[Encoding, ...]
-    mask: Tensor
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        return tuple(len(encoding) for encoding in self.encodings)
-
-    def __len__(self) -> int:
-        return len(self.encodings)
 
 
 @dataclass
@@ -296,12 +271,6 @@ def encode_item(lens: TextModel, text: Text, *, truncate: bool = False) -> Encod
         "A text is a string, a tuple of two strings (a pair) or a list of strings (words); "
         f"got {text!r:.80}."
     )
-
-
-def token_mask(encodings: Sequence[Encoding]) -> Tensor:
-    """Where a batch that is padded on the right has tokens, bool [batch, tokens]."""
-    lengths = torch.tensor([len(encoding) for encoding in encodings])
-    return torch.arange(int(lengths.max())) < lengths[:, None]
 
 
 def _cut(

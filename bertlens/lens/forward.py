@@ -10,7 +10,8 @@ from bertlens.attention.attention import Attention
 from bertlens.attention.captured import CaptureCache, CapturedWeights
 from bertlens.attention.maps import joined_kinds
 from bertlens.attention.prediction import predict
-from bertlens.text.encoding import Encoding, Token, Word
+from bertlens.text.encoding import Encoding
+from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
     from bertlens.lens.lens import Lens

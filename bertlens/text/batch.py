@@ -3,11 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from bertlens.text.encoding import Encoding
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts that went through the model together, padded on the right.
+
+    Attributes:
+        items: what the iterable gave.
+        indices: the place of each in the iterable, from 0.
+        encodings: their tokens. The weights of text b are `weights[b, :, :n, :n]` with
+            `n = len(encodings[b])`; what lies beyond belongs to padding.
+        mask: bool [batch, tokens] on the model's device, true where there is a token.
+    """
+
+    items: tuple[Any, ...]
+    indices: tuple[int, ...]
+    encodings: tuple[Encoding, ...]
+    mask: Tensor
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return tuple(len(encoding) for encoding in self.encodings)
+
+    def __len__(self) -> int:
+        return len(self.encodings)
+
+
+def token_mask(encodings: Sequence[Encoding]) -> Tensor:
+    """Where a batch that is padded on the right has tokens, bool [batch, tokens]."""
+    lengths = torch.tensor([len(encoding) for encoding in encodings])
+    return torch.arange(int(lengths.max())) < lengths[:, None]
 
 
 def padded(

@@ -16,8 +16,6 @@ from bertlens.text.tokens import Token, Word
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Encoding", "Token", "Word", "encode", "encode_windows", "started"]
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATES = "Halves of surrogate pairs are no characters: they were replaced by \ufffd."
 _NO_OFFSETS = "This tokenizer gives no offsets: labels come from the tokens."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertlens.text.encoding import Token
+from bertlens.text.tokens import Token
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

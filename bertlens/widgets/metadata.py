@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bertlens.text.encoding import Token, Word
+from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
     from bertlens.attention.attention import Attention

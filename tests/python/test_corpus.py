@@ -10,6 +10,7 @@ import torch
 
 import bertlens as bl
 from bertlens.corpus import stream
+from bertlens.text.batch import Batch
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 
@@ -22,7 +23,7 @@ def collected(lens: bl.Lens, texts: object, **options: object) -> dict[tuple[int
     """The map of every layer and text, without padding."""
     maps = {}
 
-    def visit(layer: int, weights: torch.Tensor, batch: stream.Batch) -> None:
+    def visit(layer: int, weights: torch.Tensor, batch: Batch) -> None:
         for i, (index, n) in enumerate(zip(batch.indices, batch.lengths, strict=True)):
             maps[layer, index] = weights[i, :, :n, :n].clone().numpy()
 
@@ -72,7 +73,7 @@ def test_an_item_that_is_no_text_is_named(lens: bl.Lens) -> None:
 def test_an_interrupt_keeps_the_batches_that_were_whole(lens: bl.Lens) -> None:
     committed = []
 
-    def visit(layer: int, weights: torch.Tensor, batch: stream.Batch) -> None:
+    def visit(layer: int, weights: torch.Tensor, batch: Batch) -> None:
         if len(committed) == 2 and layer == 1:
             raise KeyboardInterrupt
 
@@ -106,7 +107,7 @@ def test_texts_of_like_length_share_a_batch(lens: bl.Lens) -> None:
 def test_the_model_is_free_between_batches(lens: bl.Lens) -> None:
     turns = []
 
-    def other_thread_takes_the_model(batch: stream.Batch) -> None:
+    def other_thread_takes_the_model(batch: Batch) -> None:
         def turn() -> None:
             if lens.lock.acquire(timeout=5):
                 turns.append(batch.indices)

@@ -8,7 +8,7 @@ import pytest
 import bertlens as bl
 from bertlens.attention.sources import DenseWeights
 from bertlens.corpus.head_patterns import any_of, next_such, previous_such, same_text, same_word
-from bertlens.text.encoding import Token
+from bertlens.text.tokens import Token
 from tests.python.opened import TEXT, attention_of, lens_for
 
 PAIR = ("I went to the store.", "At the store, I bought fresh strawberries.")

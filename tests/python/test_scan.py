@@ -18,11 +18,12 @@ from tokenizers import processors
 import bertlens as bl
 from bertlens.attention.attention import Attention
 from bertlens.attention.sources import DenseWeights
-from bertlens.corpus.stream import Batch, token_mask
 from bertlens.scores import catalogue
 from bertlens.scores.statistics import ScoreCollector, student
-from bertlens.text.encoding import Encoding, Token, Word
+from bertlens.text.batch import Batch, token_mask
+from bertlens.text.encoding import Encoding
 from bertlens.text.token_types import token_types_of
+from bertlens.text.tokens import Token, Word
 from tests.python.tiny import SENTENCES, tiny, tokenizer_for
 
 REFERENCE = {

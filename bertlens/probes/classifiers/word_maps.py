@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens.corpus.stream import Batch, RunSummary
+from bertlens.corpus.stream import RunSummary
 from bertlens.errors import AnnotationError
 from bertlens.probes.classifiers.gold import Gold
 from bertlens.probes.treebanks.encoded import (
@@ -23,6 +23,7 @@ from bertlens.probes.treebanks.encoded import (
 )
 from bertlens.probes.treebanks.pooling import WordPooling
 from bertlens.probes.treebanks.treebank import Errors, Sentences, Treebank, as_treebank
+from bertlens.text.batch import Batch
 from bertlens.text.text_model import TextModel
 
 START, END, FIRST_WORD = 0, 1, 2

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertlens.corpus import stream
-from bertlens.corpus.stream import Batch, RunSummary
+from bertlens.corpus.stream import RunSummary
 from bertlens.errors import AnnotationError
 from bertlens.probes.coreference.antecedents import (
     CANDIDATES,
@@ -27,6 +27,7 @@ from bertlens.probes.coreference.table import CoreferenceTable
 from bertlens.probes.treebanks.encoded import encode_words
 from bertlens.probes.treebanks.pooling import word_tokens
 from bertlens.probes.treebanks.treebank import Errors, checked_errors
+from bertlens.text.batch import Batch
 from bertlens.text.encoding import Encoding
 from bertlens.text.text_model import TextModel
 

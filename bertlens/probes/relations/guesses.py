@@ -10,11 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertlens.corpus.stream import Batch, RunSummary
+from bertlens.corpus.stream import RunSummary
 from bertlens.errors import AnnotationError
 from bertlens.probes.treebanks.encoded import EncodedSentence, SentenceOptions, stream_sentences
 from bertlens.probes.treebanks.pooling import WordPooling
 from bertlens.probes.treebanks.treebank import Sentences, Treebank, as_treebank
+from bertlens.text.batch import Batch
 from bertlens.text.text_model import TextModel
 
 Direction: TypeAlias = Literal["dependent->head", "head->dependent"]

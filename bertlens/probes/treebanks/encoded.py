@@ -9,9 +9,10 @@ from typing import Literal, Protocol, TypeAlias
 from torch import Tensor
 
 from bertlens.corpus import stream
-from bertlens.corpus.stream import Batch, RunSummary
+from bertlens.corpus.stream import RunSummary
 from bertlens.errors import AnnotationError, EmptyTextError, TextTooLongError
 from bertlens.probes.treebanks.treebank import Errors, Sentence, Treebank, checked_errors
+from bertlens.text.batch import Batch
 from bertlens.text.encoding import Encoding, encode
 from bertlens.text.text_model import TextModel
 

@@ -13,7 +13,7 @@ from bertlens.attention.attention import Attention
 from bertlens.attention.sources import Weights
 from bertlens.corpus.distances import HeadMap
 from bertlens.scores.head_scores import HeadScores
-from bertlens.text.encoding import Token
+from bertlens.text.tokens import Token
 from bertlens.widgets.requests.maps import renormalised, specials
 from bertlens.widgets.selection import Selection
 

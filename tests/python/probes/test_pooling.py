@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import bertlens as bl
 from bertlens.probes.treebanks.pooling import WordPooling
-from bertlens.text.encoding import Encoding, Token, Word
+from bertlens.text.encoding import Encoding
+from bertlens.text.tokens import Token, Word
 
 CPU = torch.device("cpu")
 
