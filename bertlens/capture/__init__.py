@@ -2,6 +2,7 @@
 
 from bertlens.capture.attention_function import Call
 from bertlens.capture.capture import Layer, Stored, StoredLayer, reach, store, stream
+from bertlens.capture.fingerprint import Fingerprint, fingerprint
 from bertlens.capture.loading import loaded, randomised
 from bertlens.capture.model_info import (
     config_of,
@@ -27,6 +28,7 @@ __all__ = [
     "TIERS",
     "Call",
     "CapturePlan",
+    "Fingerprint",
     "Layer",
     "Projected",
     "Replay",
@@ -38,6 +40,7 @@ __all__ = [
     "decoder_start",
     "device_of",
     "dtype_of",
+    "fingerprint",
     "loaded",
     "model_lock",
     "most_heads",

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, fast_output
 from bertlens.capture.calibration import forget, reach_of
+from bertlens.capture.fingerprint import Fingerprint, fingerprint
 from bertlens.capture.forward import Receiver, run
 from bertlens.capture.layouts import FORMS
 from bertlens.capture.plan import CapturePlan
-from bertlens.capture.state import preserve_state, random_state_kept
+from bertlens.capture.state import model_lock, preserve_state, random_state_kept
 from bertlens.capture.submodel import answers, body_of, unwrapped
 from bertlens.errors import BertlensError, NoAttentionError
 
@@ -97,11 +98,13 @@ class Stored:
     Attributes:
         kinds: kind -> its layers.
         reach: how they were reached.
+        fingerprint: of the model as it was when it ran.
         logits: of a classifier, tagger or reader, by the names of its outputs, on the CPU.
     """
 
     kinds: dict[str, list[Layer]]
     reach: CapturePlan
+    fingerprint: Fingerprint
     logits: dict[str, Tensor] = field(default_factory=dict)
 
     @property
@@ -188,9 +191,11 @@ def store(
         NoAttentionError: the model has no attention that can be reached.
     """
     keep = _Keep() if exact else _KeepCalls(eager=eager)
-    reach, outputs = _run(model, inputs, keep)
+    with model_lock(model):
+        as_it_is = fingerprint(model)
+        reach, outputs = _run(model, inputs, keep)
     kinds = {kind: keep.kinds[kind] for kind in reach.kinds}
-    return Stored(kinds, reach, _logits(outputs) if answers(model) else {})
+    return Stored(kinds, reach, as_it_is, _logits(outputs) if answers(model) else {})
 
 
 def stream(

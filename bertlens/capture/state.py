@@ -16,7 +16,7 @@ from bertlens.capture.submodel import base_of
 _locks: weakref.WeakKeyDictionary[nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
 _locks_guard = threading.Lock()
 
-_CHANGED = (
+CHANGED_BY_A_PASS = (
     "training",
     "attention_type",
     "_compiled_call_impl",
@@ -80,7 +80,7 @@ class _Kept:
     def __init__(self, module: nn.Module) -> None:
         self.module = module
         own = vars(module)
-        self._own = {name: own[name] for name in _CHANGED if name in own}
+        self._own = {name: own[name] for name in CHANGED_BY_A_PASS if name in own}
         self._names = tuple(own)
         self._hooks = tuple(module._forward_hooks)
         self._children = tuple(module._modules.items())
@@ -101,7 +101,7 @@ class _Kept:
 
     def restore(self) -> None:
         own = vars(self.module)
-        for name in _CHANGED:
+        for name in CHANGED_BY_A_PASS:
             if name in self._own:
                 own[name] = self._own[name]
             else:
