@@ -41,6 +41,21 @@ class MissingExtraError(BertlensError, ImportError):
     """A feature needs an optional package that is not installed."""
 
 
+LONGEST_VALUE = 200
+"""Characters of a wrong value that a message shows."""
+
+
+def brief(value: object) -> str:
+    """The value as a message shows it: its repr, cut to `LONGEST_VALUE` characters."""
+    from reprlib import Repr
+
+    short = Repr()
+    short.maxlist = short.maxtuple = short.maxset = short.maxdict = 20
+    short.maxstring = short.maxother = short.maxlong = LONGEST_VALUE
+    shown = short.repr(value)
+    return shown if len(shown) <= LONGEST_VALUE else f"{shown[: LONGEST_VALUE - 1]}…"
+
+
 def require(module: str, extra: str) -> None:
     """Raise MissingExtraError unless `module` can be imported; `extra` names what to install."""
     from importlib.util import find_spec

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bertlens.text.tokens import Token, Word
+from bertlens.widgets.wire_text import label
 
 if TYPE_CHECKING:
     from bertlens.attention.attention import Attention
@@ -47,17 +48,17 @@ def _predicted(attention: Attention) -> dict[str, Any] | None:
     if prediction is None:
         return None
     return {
-        "label": prediction.label,
+        "label": label(prediction.label),
         "probability": prediction.probability,
-        "ranked": [[other.label, other.probability] for other in prediction.ranked[:20]],
+        "ranked": [[label(other.label), other.probability] for other in prediction.ranked[:20]],
     }
 
 
 def token_columns(tokens: Sequence[Token], words: Sequence[Word]) -> dict[str, Any]:
     """One list a property, one entry a token; `words` the same, one entry a word."""
     return {
-        "label": [token.label for token in tokens],
-        "text": [token.text for token in tokens],
+        "label": [label(token.label) for token in tokens],
+        "text": [label(token.text) for token in tokens],
         "word": [token.word for token in tokens],
         "segment": [token.segment for token in tokens],
         "special": [int(token.special) for token in tokens],
@@ -65,7 +66,7 @@ def token_columns(tokens: Sequence[Token], words: Sequence[Word]) -> dict[str, A
             int(i > 0 and tokens[i - 1].word == token.word) for i, token in enumerate(tokens)
         ],
         "words": {
-            "label": [word.text for word in words],
+            "label": [label(word.text) for word in words],
             "segment": [word.segment for word in words],
             "special": [int(word.special) for word in words],
         },

@@ -22,7 +22,7 @@ from traitlets import (
 from bertlens.attention.attention import Attention
 from bertlens.attention.maps import checked_index
 from bertlens.corpus.distances import HeadMap
-from bertlens.errors import OutOfReachError
+from bertlens.errors import OutOfReachError, brief
 from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets.metadata import describe
 from bertlens.widgets.probe_traits import ProbeSelection, ProbeTraits
@@ -61,7 +61,7 @@ class SelectionTraits(ProbeTraits):
     score = AnyValue(None, allow_none=True).tag(
         sync=True,
         to_json=lambda score, owner: owner.home.score_payload(score),
-        from_json=lambda sent, owner: owner.home.score_of(sent),
+        from_json=lambda payload, owner: owner.home.score_of(payload),
     )
     text = Text().tag(sync=True)
     text_pair = Text(None, allow_none=True).tag(sync=True)
@@ -105,7 +105,7 @@ class SelectionTraits(ProbeTraits):
         kinds = self.home.attention.kinds
         if proposal.value not in kinds:
             raise SelectionError(
-                f"There is no kind of attention {proposal.value!r}: this model has "
+                f"There is no kind of attention {brief(proposal.value)}: this model has "
                 f"{' and '.join(map(repr, kinds))}."
             )
         return str(proposal.value)
@@ -308,9 +308,17 @@ class Selection(ProbeSelection, SelectionTraits):
         name = self.choices.name_of(score, self.attention) or score.name
         return self.choices.payload(name, score)
 
-    def score_of(self, sent: Mapping[str, Any] | None) -> HeadScores | None:
-        """The score that a page means by the payload it sends back."""
-        return None if sent is None else self.choices.named(sent.get("name"), self.attention)
+    def score_of(self, payload: object) -> HeadScores | None:
+        """The score that a page means by the payload it sends back.
+
+        Raises:
+            SelectionError: it is no payload, or there is no score of its name.
+        """
+        if payload is None:
+            return None
+        if not isinstance(payload, Mapping):
+            raise SelectionError(f"score must be an object with a name, not {brief(payload)}.")
+        return self.choices.named(payload.get("name"), self.attention)
 
     @observe("score")
     def _score_changed(self, change: Bunch) -> None:

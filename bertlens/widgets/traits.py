@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from traitlets import Enum, Float, TraitError, TraitType, Unicode
 
-from bertlens.errors import BertlensError
+from bertlens.errors import BertlensError, brief
 
 
 class SelectionError(BertlensError, TraitError, ValueError):
@@ -21,6 +21,11 @@ class OutOfRangeError(SelectionError, IndexError):
 
 class Checked(TraitType[Any, Any]):
     """A trait whose errors are bertlens's own, in the words of traitlets."""
+
+    def error(self, obj: Any, value: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        if args or kwargs:
+            super().error(obj, value, *args, **kwargs)
+        raise SelectionError(f"'{self.name}' must be {self.info()}, not {brief(value)}.")
 
     def _validate(self, obj: Any, value: Any) -> Any:
         try:
@@ -66,17 +71,20 @@ class Heads(Checked):
     def validate(self, obj: Any, value: Any) -> list[int]:
         if isinstance(value, str) or not isinstance(value, Iterable):
             self.error(obj, value)
-        heads: list[int] = []
-        for given in value:
-            head = as_integer(given)
+        # A dict keeps the order and finds a repeated head at once.
+        heads: dict[int, None] = {}
+        for entry in value:
+            head = as_integer(entry)
             if head is None:
                 raise SelectionError(
-                    f"A head must be an integer, not {given!r}, in heads={value!r}."
+                    f"A head must be an integer, not {brief(entry)}, in heads={brief(value)}."
                 )
             if head in heads:
-                raise SelectionError(f"heads holds {head} twice: {value!r}. Name each head once.")
-            heads.append(head)
-        return heads
+                raise SelectionError(
+                    f"heads holds {head} twice: {brief(value)}. Name each head once."
+                )
+            heads[head] = None
+        return list(heads)
 
 
 def as_integer(value: Any) -> int | None:

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 import anywidget
@@ -19,6 +20,7 @@ from bertlens.widgets import bundle
 from bertlens.widgets.requests import maps, protocol, query_key, text  # noqa: F401
 from bertlens.widgets.selection import FROM_KERNEL, SHARED, Selection, SelectionTraits
 from bertlens.widgets.snapshot import Picture, picture
+from bertlens.widgets.wire_text import sendable
 
 LATE = frozenset({"map", "query-key", "probe"})
 """Panes whose code is apart from the page's bundle: js/src/app/lazy-panes.ts."""
@@ -63,6 +65,13 @@ class View(SelectionTraits, anywidget.AnyWidget):
         self.observe(self._lead, names=SHARED)
         selection.observe(self._follow, names=SHARED)
         selection.views.append(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not hasattr(type(self), name) and name != "selection":
+            near = get_close_matches(name, self.trait_names(), n=1)
+            advice = f" Did you mean {near[0]}?" if near else ""
+            raise AttributeError(f"A view has no {name!r} to set.{advice}")
+        super().__setattr__(name, value)
 
     @property
     def home(self) -> Selection:
@@ -132,13 +141,26 @@ class View(SelectionTraits, anywidget.AnyWidget):
     # Sync. Messages of the page may arrive on a thread of their own (ipykernel 7), while a cell
     # sets traits on the main thread.
 
+    def get_state(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        state: dict[str, Any] = sendable(super().get_state(*args, **kwargs))
+        return state
+
+    def send(self, content: Any, buffers: Any = None) -> None:
+        super().send(sendable(content), buffers)
+
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take traits from the page; what is not valid is put right on the page, and said."""
-        taken = {k: v for k, v in sync_data.items() if k not in OWN}
+        """Take traits from the page: all of them, or none.
+
+        What is not valid is put right on the page, and said.
+        """
+        taken = sendable({k: v for k, v in sync_data.items() if k not in OWN})
         try:
             with self.selection.together():
                 super().set_state(taken)
         except Exception as error:
+            # traitlets takes back what fails its checks, but not what an exception overtook.
+            for name in SHARED:
+                self._trait_values[name] = getattr(self.selection, name)
             self.send_state([name for name in taken if name in self.keys])
             generation = self.selection.current[1]
             words = protocol.in_words(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -355,3 +356,78 @@ def test_an_attention_without_a_model_has_no_text_box_and_says_why(lens: bl.Lens
     assert not view.editable
     with pytest.raises(BertlensError, match="given without a model"):
         view.text = "The cat sat."
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"heads": [99], "score": "x"},
+        {"heads": [99], "score": {"name": ["entropy"]}},
+        {"layer": 1, "heads": [0, 0]},
+        {"side": "to", "token": 10**9},
+    ],
+)
+def test_a_message_of_the_page_is_taken_whole_or_not_at_all(
+    lens: bl.Lens, message: dict[str, Any]
+) -> None:
+    view = lens.explore("I went to the store.")
+    sibling = view.head_view()
+    page = Page(view)
+    before = {name: getattr(view, name) for name in ("layer", "heads", "side", "token", "score")}
+    page.set(**message)
+    assert {name: getattr(view, name) for name in before} == before
+    assert {name: getattr(sibling, name) for name in before} == before
+    # Nothing stands in the way of the next setting, from either end.
+    view.heads = [2]
+    page.set(layer=1)
+    assert (sibling.layer, sibling.heads) == (1, [2])
+    view.close()
+
+
+def test_half_a_character_never_leaves_a_view_unable_to_sync() -> None:
+    broken = "half \ud83d"
+    weights = np.full((1, 1, 2, 2), 0.5, np.float32)
+    att = bl.Attention.from_tensors(list(weights), [broken, "b"], name=broken)
+    view = att.explore()
+    view.add_scores({broken: bl.HeadScores(broken, np.zeros((1, 1)), unit=broken)})
+    page = Page(view)
+    page.ask("scores")
+    page.set(score={"name": broken})
+    json.dumps(view.get_state()).encode()
+    for message, _ in page.comm.messages:
+        assert "\ud83d" not in json.loads(json.dumps(message)).__repr__()
+    view.layer = 0
+    view.close()
+
+
+def test_what_is_too_large_is_refused_at_once_in_few_words(lens: bl.Lens) -> None:
+    view = lens.explore("I went to the store.")
+    page = Page(view)
+    for many in (list(range(10**6)), [0] * 10**6, "0" * 10**7):
+        with pytest.raises(TraitError) as refused:
+            view.heads = many
+        assert len(str(refused.value)) < 500
+    for field, value in (("heads", list(range(100_000))), ("level", "w" * 10**7)):
+        asked = {"layer": 0, "heads": [0], "level": "token", field: value}
+        reply, _ = page.ask("block", **asked)
+        assert not reply["ok"]
+        assert len(reply["error"]) < 500
+    view.close()
+
+
+def test_a_long_label_is_drawn_shortened(lens: bl.Lens) -> None:
+    weights = np.full((1, 1, 2, 2), 0.5, np.float32)
+    att = bl.Attention.from_tensors(list(weights), ["x" * 5_000, "b"])
+    view = att.explore()
+    label = view.meta["from"]["label"][0]
+    assert len(label) == 200
+    assert label.endswith("…")
+    assert att.tokens[0].label == "x" * 5_000
+    view.close()
+
+
+def test_a_misspelt_trait_is_an_error_that_names_the_right_one(lens: bl.Lens) -> None:
+    view = lens.explore("I went to the store.")
+    with pytest.raises(AttributeError, match=r"no 'layr' to set\. Did you mean layer"):
+        view.layr = 2  # type: ignore[attr-defined]
+    view.close()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.attention.attention import Attention
-from bertlens.errors import BertlensError
+from bertlens.errors import BertlensError, brief
 from bertlens.widgets.requests.messages import MESSAGES
 
 if TYPE_CHECKING:
@@ -56,31 +56,35 @@ class Request:
         """An integer of 0 to n - 1."""
         value = self._get(name)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < n:
-            raise RequestError(f"'{name}' must be an integer of 0 to {n - 1}, not {value!r}.")
+            raise RequestError(f"'{name}' must be an integer of 0 to {n - 1}, not {brief(value)}.")
         return value
 
     def indices(self, name: str, n: int) -> list[int]:
         """A list of integers of 0 to n - 1."""
         values = self._get(name)
+        if isinstance(values, list | tuple) and len(values) > n:
+            raise RequestError(f"'{name}' names {len(values)} of {n}: name each once.")
         if not isinstance(values, list | tuple) or not all(
             isinstance(value, int) and not isinstance(value, bool) and 0 <= value < n
             for value in values
         ):
-            raise RequestError(f"'{name}' must be a list of integers of 0 to {n - 1}: {values!r}.")
+            raise RequestError(
+                f"'{name}' must be a list of integers of 0 to {n - 1}: {brief(values)}."
+            )
         return list(values)
 
     def choice(self, name: str, *allowed: str) -> str:
         """One of a few words."""
         value = self._get(name)
         if value not in allowed:
-            raise RequestError(f"'{name}' must be one of {', '.join(allowed)}, not {value!r}.")
+            raise RequestError(f"'{name}' must be one of {', '.join(allowed)}, not {brief(value)}.")
         return str(value)
 
     def text(self, name: str) -> str:
         """A string."""
         value = self._get(name)
         if not isinstance(value, str):
-            raise RequestError(f"'{name}' must be a string, not {value!r}.")
+            raise RequestError(f"'{name}' must be a string, not {brief(value)}.")
         return value
 
     def has(self, name: str) -> bool:
@@ -89,7 +93,9 @@ class Request:
 
     def _get(self, name: str) -> Any:
         if name not in self.content:
-            raise RequestError(f"A request of kind {self.content.get('kind')!r} needs '{name}'.")
+            raise RequestError(
+                f"A request of kind {brief(self.content.get('kind'))} needs '{name}'."
+            )
         return self.content[name]
 
 
@@ -144,7 +150,7 @@ def _found(selection: Selection, content: Mapping[str, Any]) -> Reply:
     answer = _answers.get(str(kind))
     if answer is None:
         raise RequestError(
-            f"There is no request of kind {kind!r}; there are: {', '.join(_answers)}."
+            f"There is no request of kind {brief(kind)}; there are: {', '.join(_answers)}."
         )
     attention, generation = selection.current
     if not MESSAGES[str(kind)].any_text and content.get("generation") != generation:

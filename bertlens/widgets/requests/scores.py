@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.attention.attention import Attention
+from bertlens.errors import brief
 from bertlens.scores.head_scores import HeadScores
 from bertlens.widgets.requests.protocol import Reply, Request, handles, weights_of
 from bertlens.widgets.traits import SelectionError
@@ -45,11 +46,13 @@ class Choices:
             SelectionError: there is none of this name.
         """
         quick = self.pairs | self.added
+        if not isinstance(name, str):
+            raise SelectionError(f"A score is named by a string, not {brief(name)}.")
         known = quick if name in quick else self.of(attention)
         if name not in known:
             there_are = ", ".join(map(repr, known))
-            raise SelectionError(f"There is no score {name!r}; there are: {there_are}.")
-        return known[str(name)]
+            raise SelectionError(f"There is no score {brief(name)}; there are: {there_are}.")
+        return known[name]
 
     def name_of(self, score: HeadScores, attention: Attention) -> str | None:
         """The name by which a page asks for a score; None if it is not among the choices."""
@@ -81,7 +84,7 @@ def check_score(score: object, attention: Attention, what: str = "score") -> Hea
         SelectionError: it is not.
     """
     if not isinstance(score, HeadScores):
-        raise SelectionError(f"{what} must be a HeadScores or None, not {score!r}.")
+        raise SelectionError(f"{what} must be a HeadScores or None, not {brief(score)}.")
     n_layers, n_heads = attention.n_layers, attention.n_heads
     if score.values.shape != (n_layers, n_heads):
         raise SelectionError(
