@@ -238,7 +238,6 @@ class Attention(AttentionMaps):
 
         Raises:
             ValueError: too many tokens; else as `rollout`.
-            MissingExtraError: scipy is not installed.
         """
         from bertlens.attention.flow import MOST_TOKENS, flow_of
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from bertlens.attention.derived import at_token_level, check_weights, dense, derived
 from bertlens.attention.rollout import layers_of, residual
-from bertlens.errors import require
 
 if TYPE_CHECKING:
     from bertlens.attention.attention import Attention
@@ -47,11 +46,7 @@ def flow(layers: Iterable[NDArray[np.float32]]) -> Floats:
 
     Returns:
         float64 [layer, n, n]; the first layer's is A itself.
-
-    Raises:
-        MissingExtraError: scipy is not installed.
     """
-    require("scipy", "analysis")
     steps = np.stack([residual(layer) for layer in layers])
     flows = [steps[0]]
     into = steps[0].sum(0)

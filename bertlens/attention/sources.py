@@ -1,4 +1,4 @@
-"""Sources of weights: what is there, and what is pooled from tokens to words."""
+"""Sources of weights: in memory, derived from another source, or pooled from tokens to words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class WeightSource(Protocol):
 
 
 class DenseWeights:
-    """Weights that are all there: float32 [layer, head, from, to]."""
+    """Weights in memory: float32 [layer, head, from, to]."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -61,31 +61,22 @@ class DenseWeights:
         return True
 
     def layer(self, layer: int) -> Weights:
-        found: Weights = self._weights[layer]
-        return found
+        maps: Weights = self._weights[layer]
+        return maps
 
     def rows(self, layer: int, rows: Sequence[int]) -> Weights:
-        found: Weights = self._weights[layer][:, list(rows)]
-        return found
+        maps: Weights = self._weights[layer][:, list(rows)]
+        return maps
 
     def close(self) -> None:
         """Nothing to let go: there is no way back to these weights."""
 
 
-class WordPooled:
-    """Word-level weights of a token-level source (paper section 4.1).
+class DerivedWeights:
+    """Numbers computed from another source, a layer at a time; base of such sources."""
 
-    Attention to a word is the sum over its tokens, attention from a word the mean over its tokens;
-    rows keep their sums.
-    """
-
-    def __init__(self, source: WeightSource, rows: Sequence[Word], columns: Sequence[Word]) -> None:
+    def __init__(self, source: WeightSource) -> None:
         self._source = source
-        self._tokens = [word.tokens for word in rows]
-        self._rows = _places(rows)
-        self._columns = _places(columns)
-        counts = np.array([len(word.tokens) for word in rows], np.float32)
-        self._row_counts = counts[:, None]
 
     @property
     def n_layers(self) -> int:
@@ -100,11 +91,36 @@ class WordPooled:
         return self._source.holds_tensors
 
     def layer(self, layer: int) -> Weights:
-        to_words = self._summed(self._source.layer(layer))
+        raise NotImplementedError
+
+    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
+        return self.layer(layer)[:, list(rows)]
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class WordPooled(DerivedWeights):
+    """Word-level weights of a token-level source (Clark et al. 2019, section 4.1).
+
+    Attention to a word is the sum over its tokens, attention from a word the mean over its tokens;
+    rows keep their sums.
+    """
+
+    def __init__(self, source: WeightSource, rows: Sequence[Word], columns: Sequence[Word]) -> None:
+        super().__init__(source)
+        self._tokens = [word.tokens for word in rows]
+        self._rows = _places(rows)
+        self._columns = _places(columns)
+        counts = np.array([len(word.tokens) for word in rows], np.float32)
+        self._row_counts = counts[:, None]
+
+    def layer(self, layer: int) -> Weights:
+        summed = self._summed(self._source.layer(layer))
         (words, tokens), *more = self._rows
-        pooled = to_words[..., tokens, :]
+        pooled = summed[..., tokens, :]
         for words, tokens in more:
-            pooled[..., words, :] += to_words[..., tokens, :]
+            pooled[..., words, :] += summed[..., tokens, :]
         pooled /= self._row_counts
         return pooled
 
@@ -112,22 +128,19 @@ class WordPooled:
         tokens = [self._tokens[row] for row in rows]
         starts = np.cumsum([0, *map(len, tokens)])
         flat = [token for own in tokens for token in own]
-        found = self._summed(self._source.rows(layer, flat))
+        summed = self._summed(self._source.rows(layer, flat))
         return np.stack(
-            [found[:, a:b].mean(1) for a, b in pairwise(starts)], axis=1, dtype=np.float32
+            [summed[:, a:b].mean(1) for a, b in pairwise(starts)], axis=1, dtype=np.float32
         )
 
     def _summed(self, weights: Weights) -> Weights:
         """[..., to token] to [..., to word]."""
         # Most words are one token: take those, then add what the others have beside.
         (words, tokens), *more = self._columns
-        to_words = np.take(weights, tokens, axis=-1)
+        summed = np.take(weights, tokens, axis=-1)
         for words, tokens in more:
-            to_words[..., words] += weights[..., tokens]
-        return to_words
-
-    def close(self) -> None:
-        self._source.close()
+            summed[..., words] += weights[..., tokens]
+        return summed
 
 
 def _places(words: Sequence[Word]) -> list[tuple[list[int], list[int]]]:

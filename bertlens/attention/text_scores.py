@@ -19,7 +19,7 @@ class TextScores(ScoreTable):
     """Every score of one text by name; also any offset, and attention to any token.
 
     `scores["offset:-3"]` is attention to the third token before, `scores["to:the"]` attention to
-    the tokens "the"; `offset` and `toward` do the same with numbers and sets of tokens.
+    the tokens "the"; `offset` and `to_tokens` do the same with numbers and sets of tokens.
     """
 
     def __init__(self, attention: Attention) -> None:
@@ -35,15 +35,17 @@ class TextScores(ScoreTable):
         """Attention to the token so many steps ahead; behind, if negative."""
         return self._one(catalogue.offset(steps))
 
-    def toward(self, *tokens: str, name: str | None = None) -> HeadScores:
-        """Attention to tokens whose piece or label is one of these, such as toward("a", "the").
+    def to_tokens(self, *tokens: str, name: str | None = None) -> HeadScores:
+        """Attention to tokens whose piece or label is one of these, such as to_tokens("a", "the").
 
         NaN where the text has none.
 
         Raises:
             ValueError: no token is given.
         """
-        return self._one(catalogue.toward(name or f"to:{'/'.join(tokens)}", tokens))
+        return self._one(catalogue.to_tokens(name or f"to:{'/'.join(tokens)}", tokens))
+
+    toward = to_tokens  # its name up to 0.1
 
     def _one(self, pattern: Pattern) -> HeadScores:
         return self._measured([pattern])[pattern.name]
@@ -55,8 +57,8 @@ class TextScores(ScoreTable):
         columns: TokenTypes | None = None
         if attention.to_tokens is not attention.tokens:
             columns = token_types_of(attention.to_tokens, tokenizer)
-        counter = ScoreCollector(tokenizer, patterns)
-        counter.count(
+        collector = ScoreCollector(tokenizer, patterns)
+        collector.count(
             rows, columns, (attention.weights(layer) for layer in range(attention.n_layers))
         )
-        return counter.tally.scores()
+        return collector.stats.scores()

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from bertlens.attention.derived import at_token_level, derived
 from bertlens.attention.maps import checked_index
 from bertlens.attention.query_key import captured
+from bertlens.attention.sources import DerivedWeights, WeightSource
 from bertlens.capture import Projected
 
 if TYPE_CHECKING:
     from bertlens.attention.attention import Attention
-    from bertlens.attention.sources import WeightSource
 
 Floats = NDArray[np.float32]
 
@@ -60,45 +60,30 @@ def block_output(weights: Floats, values: Floats, bias: Floats) -> Floats:
     return np.asarray(np.einsum("hij,hjd->id", weights, values) + bias)
 
 
-class Norms:
+class Norms(DerivedWeights):
     """A source of value norms: weights times the norms of the values that they weigh.
 
     Args:
-        weights: the weights' source.
+        source: of the weights.
         lengths: ||f(x_j)|| of each layer, [head, to].
     """
 
-    def __init__(self, weights: WeightSource, lengths: Sequence[Floats]) -> None:
-        self._weights = weights
+    def __init__(self, source: WeightSource, lengths: Sequence[Floats]) -> None:
+        super().__init__(source)
         self._lengths = lengths
 
-    @property
-    def n_layers(self) -> int:
-        return self._weights.n_layers
-
-    @property
-    def n_heads(self) -> int:
-        return self._weights.n_heads
-
-    @property
-    def holds_tensors(self) -> bool:
-        return self._weights.holds_tensors
-
     def layer(self, layer: int) -> Floats:
-        made = self._times(layer, self._weights.layer(layer))
-        made.setflags(write=False)
-        return made
+        norms = self._times(layer, self._source.layer(layer))
+        norms.setflags(write=False)
+        return norms
 
     def rows(self, layer: int, rows: Sequence[int]) -> Floats:
-        return self._times(layer, self._weights.rows(layer, rows))
+        return self._times(layer, self._source.rows(layer, rows))
 
     def _times(self, layer: int, weights: Floats) -> Floats:
         lengths = self._lengths[layer]
         missing = len(weights) - len(lengths)
         return weights * np.pad(lengths, ((0, missing), (0, 0)))[:, None, :]
-
-    def close(self) -> None:
-        self._weights.close()
 
 
 def value_norms_of(attention: Attention) -> Attention:

@@ -13,7 +13,7 @@ from bertlens.corpus import stream
 from bertlens.corpus.distances import DistanceCounter, HeadDistances, HeadMap
 from bertlens.corpus.packing import packed
 from bertlens.corpus.stream import RunSummary
-from bertlens.scores.catalogue import BEHAVIOUR, Pattern, chosen
+from bertlens.scores.catalogue import BEHAVIOUR, Pattern, select
 from bertlens.scores.head_scores import ScoreTable
 from bertlens.scores.statistics import RunningStats, ScoreCollector
 from bertlens.text.batch import Batch
@@ -120,7 +120,7 @@ def scan(
     """Score every head over many texts; see `Lens.scan`."""
     if engine not in ("local", "ray"):
         raise ValueError(f'engine must be "local" or "ray", not {engine!r}.')
-    patterns = chosen(scores, tokens)
+    patterns = select(scores, tokens)
     options = CountOptions(patterns, distances, truncate, batch_size)
     if engine == "ray":
         from bertlens.corpus.ray import count_by_ray
@@ -189,7 +189,7 @@ def count(
         total=total,
         start=start,
     )
-    return Counted(counter.tally, apart.distances if apart is not None else None, coverage)
+    return Counted(counter.stats, apart.distances if apart is not None else None, coverage)
 
 
 def sources(lens: TextModel, texts: Any, segments: int | None = None) -> Iterable[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from bertlens.attention.attention import Attention
-from bertlens.attention.sources import Weights
+from bertlens.attention.sources import DerivedWeights, Weights
 from bertlens.lens.forward import attention_of_encodings
 from bertlens.text.encoding import Encoding, encode, encode_windows
 from bertlens.text.tokens import Token, Word
@@ -146,20 +146,13 @@ def _text_only(encoding: Encoding) -> tuple[tuple[Token, ...], tuple[Word, ...]]
     return tokens, words
 
 
-class _Stitched:
+class _Stitched(DerivedWeights):
     """A source of weights over windows."""
 
     def __init__(self, windows: Windows) -> None:
+        super().__init__(windows[0].source)
         self._windows = windows
         self._owners = [windows.owner(i) for i in range(len(windows.tokens))]
-
-    @property
-    def n_layers(self) -> int:
-        return self._windows[0].n_layers
-
-    @property
-    def n_heads(self) -> int:
-        return self._windows[0].n_heads
 
     @property
     def holds_tensors(self) -> bool:
@@ -177,9 +170,6 @@ class _Stitched:
             whole[:, [start + k for k in rows], start : start + len(own)] = chosen
         whole.setflags(write=False)
         return whole
-
-    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
-        return self.layer(layer)[:, list(rows)]
 
     def close(self) -> None:
         for i in list(self._windows._made):

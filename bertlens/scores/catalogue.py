@@ -99,7 +99,7 @@ PAPER = (
     "entropy",
     "entropy_cls",
 )
-"""The ten scores of the paper's section 3."""
+"""The ten scores of Clark et al. 2019, section 3."""
 
 VIG_PATTERNS = ("next", "previous", "identical", "identical_other", "word_mates", "delimiters")
 """The six patterns of Vig's "Deconstructing BERT", each as a score."""
@@ -119,10 +119,10 @@ def pattern(name: str) -> Pattern:
     """
     if name in PATTERNS:
         return PATTERNS[name]
-    if found := re.fullmatch(r"offset:([+-]?\d+)", name):
-        return offset(int(found[1]))
+    if match := re.fullmatch(r"offset:([+-]?\d+)", name):
+        return offset(int(match[1]))
     if name.startswith("to:") and len(name) > 3:
-        return toward(name, [name[3:]])
+        return to_tokens(name, [name[3:]])
     raise KeyError(
         f"There is no score {name!r}. There are {', '.join(PATTERNS)}, {BEHAVIOUR}, "
         'any "offset:-3" and any "to:the".'
@@ -130,14 +130,14 @@ def pattern(name: str) -> Pattern:
 
 
 def offset(steps: int) -> Pattern:
-    """Attention to the token so many steps ahead (behind, if negative)."""
+    """Attention to the token `steps` ahead (behind, if negative)."""
     where = f"{abs(steps)} {'after' if steps > 0 else 'before'}" if steps else "0 away from"
     return Pattern(
         f"offset:{steps:+d}", Offset(steps), f"Attention of each token to the one {where} it."
     )
 
 
-def toward(name: str, tokens: Collection[str]) -> Pattern:
+def to_tokens(name: str, tokens: Collection[str]) -> Pattern:
     """Attention to tokens whose piece or label is one of `tokens`.
 
     Raises:
@@ -150,7 +150,7 @@ def toward(name: str, tokens: Collection[str]) -> Pattern:
     return Pattern(name, Share(wanted), f"Attention to the tokens {shown}.")
 
 
-def chosen(
+def select(
     scores: Iterable[str] | None = None,
     tokens: Mapping[str, str | Collection[str]] | None = None,
 ) -> tuple[Pattern, ...]:
@@ -171,11 +171,11 @@ def chosen(
     if BEHAVIOUR in names:
         at = names.index(BEHAVIOUR)
         names[at : at + 1] = BEHAVIOUR_INPUTS
-    found = {name: pattern(name) for name in names}
+    patterns = {name: pattern(name) for name in names}
     for name, wanted in (tokens or {}).items():
         if name in PATTERNS or name == BEHAVIOUR:
-            raise ValueError(f"The name {name!r} is taken; call your tokens' score otherwise.")
-        found[name] = toward(name, [wanted] if isinstance(wanted, str) else wanted)
-    if not found:
+            raise ValueError(f"{name!r} is a built-in score; choose another name.")
+        patterns[name] = to_tokens(name, [wanted] if isinstance(wanted, str) else wanted)
+    if not patterns:
         raise ValueError("There is no score to measure.")
-    return tuple(found.values())
+    return tuple(patterns.values())

@@ -1,4 +1,4 @@
-"""The paper's figures as matplotlib axes, to be restyled by whoever asked for them."""
+"""The figures of Clark et al. 2019 as matplotlib axes, which the caller can restyle."""
 
 from __future__ import annotations
 

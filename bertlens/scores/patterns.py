@@ -1,4 +1,7 @@
-"""Surface patterns of attention as pure functions of a map (paper sections 3 and 6).
+"""Surface patterns of attention as pure functions of a map (Clark et al. 2019, sections 3 and 6).
+
+The reference definitions in NumPy, with which the tests check the batched ones. Sections named
+below are those of Clark et al. 2019, "What Does BERT Look At?".
 
 Each takes weights [..., from, to] and reduces the last two axes, so that one head, the heads of a
 layer and all layers work alike. `bertlens.scores.batched` computes the same numbers over batches.
@@ -14,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 Values = NDArray[np.float64]
 
 SMOOTHING = 1e-4
-"""The share of a uniform row that entropies are smoothed with, as in the paper's code."""
+"""The share of a uniform row that entropies are smoothed with, as in the authors' code."""
 
 BROAD, POSITIONAL, TARGETED = 3.8, 0.5, 0.6
 """Section 6: a head is broad above this entropy, positional above this weight on the next or
@@ -27,8 +30,8 @@ BEHAVIOURS = ("", "broad", "next", "previous", "cls", "sep", "punctuation")
 def offset(weights: ArrayLike, steps: int) -> Values:
     """Mean over rows of the weight on the token `steps` ahead; negative is behind (section 3.1).
 
-    A row without such a token counts as 0 and the divisor is the number of rows, as in the paper's
-    code.
+    A row without such a token counts as 0 and the divisor is the number of rows, as in the
+    authors' code.
 
     Args:
         weights: [..., from, to].
@@ -83,7 +86,7 @@ def attention_among(weights: ArrayLike, related: NDArray[np.bool_]) -> Values:
 
 
 def entropy(weights: ArrayLike) -> Values:
-    """Entropy of each row in nats, smoothed as in the paper's code (section 3.3).
+    """Entropy of each row in nats, smoothed as in the authors' code (section 3.3).
 
     p = 0.9999 A + 0.0001 / n, so that a weight of 0 has a finite logarithm.
 

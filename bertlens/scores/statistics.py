@@ -1,8 +1,7 @@
-"""Sums over texts from which scores and their intervals are made; tallies of parts add up."""
+"""Mergeable sufficient statistics (n, sum, sum of squares) per score and head."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -51,7 +50,7 @@ class ScoreInfo(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RunningStats:
-    """What was counted of some patterns; nothing in it grows with the number of texts.
+    """Sums over texts of some patterns; their size does not grow with the number of texts.
 
     Attributes:
         patterns: what is measured.
@@ -72,13 +71,15 @@ class RunningStats:
             ValueError: they count different patterns, or heads of models of different shapes.
         """
         if self.patterns != other.patterns:
-            raise ValueError("Only tallies of the same patterns can be merged.")
+            raise ValueError("Only statistics of the same patterns can be merged.")
         if other.texts is None:
             return self
         if self.texts is None:
             return other
         if [part.shape for part in self.layers] != [part.shape for part in other.layers]:
-            raise ValueError("Only tallies of models with the same layers and heads can be merged.")
+            raise ValueError(
+                "Only statistics of models with the same layers and heads can be merged."
+            )
         layers = tuple(a + b for a, b in zip(self.layers, other.layers, strict=True))
         return RunningStats(self.patterns, layers, self.texts + other.texts)
 
@@ -117,7 +118,7 @@ class RunningStats:
 
 
 def behaviour(scores: dict[str, HeadScores]) -> HeadScores:
-    """The behaviour of section 6 as a score: a value is an index into its `categories`."""
+    """Heads' behaviour (Clark et al. 2019, section 6); a value indexes `categories`."""
     labels = patterns.behaviours({name: score.values for name, score in scores.items()})
     numbers = np.zeros(labels.shape)
     for number, label in enumerate(patterns.BEHAVIOURS):
@@ -134,21 +135,22 @@ def behaviour(scores: dict[str, HeadScores]) -> HeadScores:
 
 
 class ScoreCollector:
-    """Counts patterns batch by batch; `visit` and `commit` go to `corpus.sweep`.
+    """Counts patterns batch by batch; `visit` and `commit` go to `corpus.stream`.
 
-    A batch enters the tally whole, in one assignment, so an interrupt leaves none half counted.
+    A batch enters the statistics whole, in one assignment, so an interrupt leaves none half
+    counted.
 
     Attributes:
-        tally: what was counted so far.
+        stats: of the batches so far.
     """
 
     def __init__(
-        self, tokenizer: PreTrainedTokenizerBase | None, chosen: Collection[Pattern]
+        self, tokenizer: PreTrainedTokenizerBase | None, selected: Collection[Pattern]
     ) -> None:
         self._tokenizer = tokenizer
-        self.tally = RunningStats(tuple(chosen))
-        self._measures = list(dict.fromkeys(pattern.measure for pattern in chosen))
-        self._order = [self._measures.index(pattern.measure) for pattern in chosen]
+        self.stats = RunningStats(tuple(selected))
+        self._measures = list(dict.fromkeys(pattern.measure for pattern in selected))
+        self._order = [self._measures.index(pattern.measure) for pattern in selected]
         self._measurement: Measurement | None = None
         self._even: Tensor | None = None
         self._values: list[Tensor] = []
@@ -157,16 +159,16 @@ class ScoreCollector:
         """Measure a layer's weights [text, head, from, to]."""
         if layer == 0 or self._measurement is None:
             self._values = []
-            kinds = [
+            types = [
                 token_types_of(encoding.tokens, self._tokenizer) for encoding in batch.encodings
             ]
-            self._start(kinds, None, weights)
+            self._start(types, None, weights)
         assert self._measurement is not None
         self._values.append(self._measurement(weights))
 
     def commit(self, batch: EncodedTexts) -> None:
         """Add the batch that was visited."""
-        self.tally = self.tally.merged(self._counted())
+        self.stats = self.stats.merged(self._counted())
 
     def _start(
         self, rows: list[TokenTypes], columns: list[TokenTypes] | None, weights: Tensor
@@ -190,7 +192,7 @@ class ScoreCollector:
         texts = np.stack([applies, even.cpu().double().numpy()[order].sum(1)])
         self._measurement = self._even = None
         self._values = []
-        return RunningStats(self.tally.patterns, tuple(layers), texts)
+        return RunningStats(self.stats.patterns, tuple(layers), texts)
 
     def count(
         self, rows: TokenTypes, columns: TokenTypes | None, layers: Iterable[NDArray[np.float32]]
@@ -202,7 +204,7 @@ class ScoreCollector:
                 self._start([rows], None if columns is None else [columns], weights)
             assert self._measurement is not None
             self._values.append(self._measurement(weights))
-        self.tally = self.tally.merged(self._counted())
+        self.stats = self.stats.merged(self._counted())
 
 
 def is_causal(maps: Tensor) -> bool:
@@ -211,19 +213,7 @@ def is_causal(maps: Tensor) -> bool:
 
 
 def student(freedom: int) -> float:
-    """Student's t that leaves 2.5% on either side, by its expansion around the normal quantile.
+    """Student's t that leaves 2.5% on either side."""
+    from scipy.stats import t
 
-    Abramowitz & Stegun 26.7.5; below four degrees of freedom, where that is off, the known values.
-    """
-    known = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305}
-    if freedom in known:
-        return known[freedom]
-    z = 1.959963984540054
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return math.fsum(term / freedom**i for i, term in enumerate(terms))
+    return float(t.ppf(0.975, freedom))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from bertlens.attention.attention import Attention
 from bertlens.attention.derived import derived
-from bertlens.attention.sources import Weights, WeightSource
+from bertlens.attention.sources import DerivedWeights, Weights
 
 SCALE = (
     "Value norms are drawn as shares of the head's largest sum of a row; Python gives them in the "
@@ -16,32 +16,17 @@ SCALE = (
 )
 
 
-class Shares:
+class Shares(DerivedWeights):
     """Norms divided by the head's largest sum of a row, so that they lie in 0 to 1 as weights do.
 
     Rows of a head stay comparable; heads do not, as one that writes little would hardly be seen.
     """
 
-    def __init__(self, norms: WeightSource) -> None:
-        self._norms = norms
-        self.n_layers = norms.n_layers
-        self.n_heads = norms.n_heads
-
-    @property
-    def holds_tensors(self) -> bool:
-        return self._norms.holds_tensors
-
     def layer(self, layer: int) -> Weights:
-        norms = self._norms.layer(layer)
+        norms = self._source.layer(layer)
         largest = norms.sum(-1).max(-1)[:, None, None]
-        made: Weights = norms / np.maximum(largest, np.float32(1e-30))
-        return made
-
-    def rows(self, layer: int, rows: Sequence[int]) -> Weights:
-        return self.layer(layer)[:, list(rows)]
-
-    def close(self) -> None:
-        self._norms.close()
+        shares: Weights = norms / np.maximum(largest, np.float32(1e-30))
+        return shares
 
 
 def drawn(attention: Attention, norm: str | None) -> Attention:

@@ -24,7 +24,7 @@ PATTERNS = [
     catalogue.pattern("offset:-3"),
     catalogue.pattern("offset:+2"),
     catalogue.pattern("to:the"),
-    catalogue.toward("both", ["cat", "[CLS]"]),
+    catalogue.to_tokens("both", ["cat", "[CLS]"]),
 ]
 
 

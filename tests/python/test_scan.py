@@ -77,10 +77,10 @@ def test_means_and_behaviours_of_the_reference_maps(
 ) -> None:
     tally = None
     for number, text in enumerate(minilm_texts):
-        counter = ScoreCollector(demo.tokenizer, catalogue.chosen())
+        counter = ScoreCollector(demo.tokenizer, catalogue.select())
         kinds = token_types_of(demo.encode(*text).tokens, demo.tokenizer)
         counter.count(kinds, None, minilm[f"attention_{number}"])
-        tally = counter.tally if tally is None else tally.merged(counter.tally)
+        tally = counter.stats if tally is None else tally.merged(counter.stats)
     assert tally is not None
     scores = tally.scores()
     for name, there in REFERENCE.items():
@@ -201,7 +201,7 @@ def test_any_offset_and_any_token_can_be_asked_for(lens: bl.Lens) -> None:
     np.testing.assert_allclose(attention.scores.offset(-3).values, behind, atol=1e-6)
     places = [i for i, token in enumerate(attention.tokens) if token.text in ("the", ",")]
     share = weights[..., places].sum(-1).mean(-1)
-    np.testing.assert_allclose(attention.scores.toward("the", ",").values, share, atol=1e-6)
+    np.testing.assert_allclose(attention.scores.to_tokens("the", ",").values, share, atol=1e-6)
     scores = scan(lens, [SENTENCES[2]], scores=["offset:-3", "to:the"], tokens={"x": {"the", ","}})
     assert list(scores) == ["offset:-3", "to:the", "x"]
     np.testing.assert_allclose(scores["x"].values, share, atol=1e-6)
@@ -214,7 +214,7 @@ def test_unknown_names_say_what_there_is(lens: bl.Lens) -> None:
         lens(SENTENCES[0]).scores["offset:x"]
     with pytest.raises(TypeError, match=r"such as \['entropy'\]"):
         scan(lens, SENTENCES, scores="entropy")
-    with pytest.raises(ValueError, match="'self' is taken"):
+    with pytest.raises(ValueError, match="'self' is a built-in score"):
         scan(lens, SENTENCES, tokens={"self": "the"})
     with pytest.raises(ValueError, match="engine must be"):
         scan(lens, SENTENCES, engine="dask")
@@ -294,13 +294,13 @@ def test_order_and_merging_change_no_score(
         batches.append((Batch((), (), encodings, mask), weights / weights.sum(-1, keepdim=True)))
 
     def counted(places: list[int]) -> Any:
-        counter = ScoreCollector(lens.tokenizer, catalogue.chosen())
+        counter = ScoreCollector(lens.tokenizer, catalogue.select())
         for place in places:
             batch, weights = batches[place]
             for layer in range(2):
                 counter.visit(layer, weights[layer], batch)
             counter.commit(batch)
-        return counter.tally
+        return counter.stats
 
     whole = counted(list(range(6))).scores()
     halves = counted(order[:cut]).merged(counted(order[cut:])).scores()
