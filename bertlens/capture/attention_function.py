@@ -11,9 +11,9 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -34,7 +34,7 @@ class Call:
     """One call of an attention function, with everything that decides its weights.
 
     Attributes:
-        module: the attention module that asked.
+        module: the attention module that called.
         query: [batch, heads, from, head_dim].
         key: [batch, key_heads, to, head_dim].
         value: [batch, key_heads, to, value_dim].
@@ -72,6 +72,32 @@ class Call:
             self.module, self.query, self.key, self.value, self.mask, **options
         )
         return output
+
+
+def part(call: Call, rows: Sequence[int] | None, columns: Sequence[int] | None = None) -> Call:
+    """The same call for some queries and keys only; None takes all.
+
+    Scores of what is left are those of the whole; weights are only while all keys are left. The
+    values, which no weight depends on, are left out.
+    """
+    n_from, n_to = call.query.shape[-2], call.key.shape[-2]
+
+    def cut(option: Any) -> Any:
+        # Masks and position biases are [batch or 1, heads or 1, from or 1, to].
+        if not isinstance(option, Tensor) or option.dim() != 4 or option.shape[-1] != n_to:
+            return option
+        if rows is not None and option.shape[-2] == n_from:
+            option = option[:, :, list(rows)]
+        return option if columns is None else option[..., list(columns)]
+
+    return replace(
+        call,
+        query=call.query if rows is None else call.query[:, :, list(rows)],
+        key=call.key if columns is None else call.key[:, :, list(columns)],
+        value=call.value[:0],
+        mask=cut(call.mask),
+        options={name: cut(value) for name, value in call.options.items()},
+    )
 
 
 Sink = Callable[[Call], Tensor]
@@ -146,7 +172,7 @@ def _mask_for(original: str | None) -> Callable[..., Any]:
 
 @contextmanager
 def tapped(model: nn.Module, sink: Sink) -> Iterator[None]:
-    """Send every attention call of this thread to `sink`. Use inside `borrowed`, which restores.
+    """Send every attention call of this thread to `sink`; inside `preserve_state`, which restores.
 
     Calls of the same model on other threads go to the implementation that was there.
     """
@@ -169,17 +195,17 @@ def fast_output(call: Call) -> Tensor:
     Soft caps, sinks and whatever a new family adds are found by comparing both once for each
     kind of module and set of options.
     """
-    given = frozenset(name for name, value in call.options.items() if value is not None)
-    kind = (eager_function(call.module), type(call.module), given)
+    names = frozenset(name for name, value in call.options.items() if value is not None)
+    kind = (eager_function(call.module), type(call.module), names)
     if kind not in _sdpa_agrees:
         expected, _ = call.eager()
         try:
-            found = call.sdpa()
+            output = call.sdpa()
         except (ValueError, TypeError, RuntimeError):
             _sdpa_agrees[kind] = False
         else:
-            loose = 2e-5 if expected.dtype == torch.float32 else 2e-2
+            tolerance = 2e-5 if expected.dtype == torch.float32 else 2e-2
             scale = expected.abs().max().clamp(min=1e-6)
-            _sdpa_agrees[kind] = bool((found - expected).abs().max() <= loose * scale)
+            _sdpa_agrees[kind] = bool((output - expected).abs().max() <= tolerance * scale)
         return expected
     return call.sdpa() if _sdpa_agrees[kind] else call.eager()[0]

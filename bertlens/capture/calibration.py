@@ -1,6 +1,6 @@
 """Find how a model's attention is reached, by running it on a small text and comparing.
 
-The model's own eager attentions are the truth. Whatever way is taken has to give the same
+The model's own eager attentions are the reference. Whatever way is taken has to give the same
 numbers, so a family that nobody has seen gets the best way that passes, and never wrong weights.
 """
 
@@ -20,29 +20,29 @@ from bertlens.capture.forward import run
 from bertlens.capture.layouts import form_of
 from bertlens.capture.matching import by_taps, tapped_layers
 from bertlens.capture.plan import CapturePlan, Place
-from bertlens.capture.reference import EagerReference, same, truth_of
+from bertlens.capture.reference import EagerReference, eager_reference_of, same
 from bertlens.capture.state import preserve_state, random_state_kept, seed
 from bertlens.capture.submodel import has_two_ways, is_short, settle, sorts_by_windows, unwrapped
 from bertlens.errors import NoAttentionError
 
-_found: weakref.WeakKeyDictionary[nn.Module, dict[Any, CapturePlan]] = weakref.WeakKeyDictionary()
+_plans: weakref.WeakKeyDictionary[nn.Module, dict[Any, CapturePlan]] = weakref.WeakKeyDictionary()
 
 SAMPLE = 16
-"""So many tokens of the person's first text are enough to tell the ways apart."""
+"""Tokens of the first text that are used; enough to tell the ways apart."""
 
 
-def reach_of(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
+def plan_of(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
     """The ways to the attention of `body`, a part of `model`; found once for each set of inputs.
 
     Raises:
         NoAttentionError: there is none, or none that can be reached.
     """
-    known = _found.setdefault(body, {})
+    known = _plans.setdefault(body, {})
     # Layers may be cut off or exchanged, and adapters added, between two captures.
     modules = hash(tuple(map(id, body.modules())))
     key: tuple[Any, ...] = (frozenset(inputs), is_short(body, inputs), modules)
     if key not in known:
-        # A family that chooses its attention by length is judged by the person's own text.
+        # A family that chooses its attention by length is judged by the text itself.
         known[key] = _find(model, body, inputs if has_two_ways(body) else _small(inputs), inputs)
     if not known[key].pools:
         return known[key]
@@ -55,7 +55,7 @@ def reach_of(model: nn.Module, body: nn.Module, inputs: Mapping[str, Any]) -> Ca
 
 def forget(body: nn.Module) -> None:
     """Find the ways anew next time: the model has changed since."""
-    _found.pop(body, None)
+    _plans.pop(body, None)
 
 
 def _find(
@@ -73,7 +73,7 @@ def _ways(
         except NoAttentionError:
             raise
         except (RuntimeError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
-            pass  # some families take no text this short: judge by the person's own
+            pass  # some families take no text this short: judge by the text itself
         try:
             return _calibrated(body, inputs)
         except (TypeError, AttributeError) as error:
@@ -99,76 +99,76 @@ def _small(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _calibrated(body: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
     settle(body, inputs)
-    made = tapped_layers(body, inputs)
-    truth = truth_of(body, inputs)
-    forms = {kind: form_of(body, kind, tensors[0]) for kind, tensors in truth.kinds.items()}
-    listed = dict(truth.kinds)
-    shapes = {weights.shape for _, weights in made.layers}
+    calls = tapped_layers(body, inputs)
+    eager = eager_reference_of(body, inputs)
+    forms = {kind: form_of(body, kind, tensors[0]) for kind, tensors in eager.kinds.items()}
+    listed = dict(eager.kinds)
+    shapes = {weights.shape for _, weights in calls.layers}
     for kind, tensors in listed.items():
         # SAM lists what its attention modules put out: that says nothing of its calls.
         if shapes and forms[kind] is None and not any(t.shape in shapes for t in tensors):
-            del truth.kinds[kind]
-    tapped_reach = by_taps(made, truth)
-    if tapped_reach.layers and not tapped_reach.checked:
-        listed = dict(truth.kinds)  # the calls show what the other lists are about
-    weights = {kind for kind in truth.kinds if forms[kind] is not None}
-    if weights and weights <= set(tapped_reach.layers):
-        return _with_what_is_left_out(tapped_reach, listed)
-    for reach in _candidates(tapped_reach, truth, forms):
-        if _gives_the_truth(reach, body, inputs, truth):
-            found = replace(reach, checked=tapped_reach.checked | set(_known(reach, truth)))
-            return _with_what_is_left_out(found, listed)
-    if tapped_reach.layers:
-        return _with_what_is_left_out(tapped_reach, listed)
-    raise NoAttentionError(unreachable(body, listed, tapped_reach.left_out))
+            del eager.kinds[kind]
+    tapped_plan = by_taps(calls, eager)
+    if tapped_plan.layers and not tapped_plan.checked:
+        listed = dict(eager.kinds)  # the calls show what the other lists are about
+    weights = {kind for kind in eager.kinds if forms[kind] is not None}
+    if weights and weights <= set(tapped_plan.layers):
+        return _with_what_is_left_out(tapped_plan, listed)
+    for plan in _candidates(tapped_plan, eager, forms):
+        if _matches_eager(plan, body, inputs, eager):
+            checked = replace(plan, checked=tapped_plan.checked | set(_known(plan, eager)))
+            return _with_what_is_left_out(checked, listed)
+    if tapped_plan.layers:
+        return _with_what_is_left_out(tapped_plan, listed)
+    raise NoAttentionError(unreachable(body, listed, tapped_plan.left_out))
 
 
-def _with_what_is_left_out(reach: CapturePlan, listed: Collection[str]) -> CapturePlan:
+def _with_what_is_left_out(plan: CapturePlan, listed: Collection[str]) -> CapturePlan:
     """Say of every kind that the model lists and that is not shown that it is no weights."""
     rest = {
         kind: "what the model lists are no attention weights"
         for kind in listed
-        if kind not in reach.layers
+        if kind not in plan.layers
     }
-    return replace(reach, left_out={**reach.left_out, **rest})
+    return replace(plan, left_out={**plan.left_out, **rest})
 
 
 def _candidates(
-    tapped_reach: CapturePlan, truth: EagerReference, forms: Mapping[str, str | None]
+    tapped_plan: CapturePlan, eager: EagerReference, forms: Mapping[str, str | None]
 ) -> Iterator[CapturePlan]:
     """Ways to what the taps do not reach, the best first; then ways without taps."""
-    for base in (tapped_reach, CapturePlan()):
+    for base in (tapped_plan, CapturePlan()):
         rest = {
             kind: form
             for kind, form in forms.items()
-            if form is not None and kind in truth.kinds and kind not in base.layers
+            if form is not None and kind in eager.kinds and kind not in base.layers
         }
         if not rest:
             continue
-        layers = {kind: len(truth.kinds[kind]) for kind in rest}
+        layers = {kind: len(eager.kinds[kind]) for kind in rest}
         with_rest = replace(base, layers={**base.layers, **layers}, forms={**base.forms, **rest})
-        hooks = _hooks(rest, truth)
+        hooks = _hooks(rest, eager)
         if hooks:
             yield replace(with_rest, hooks=hooks)
             yield replace(with_rest, hooks=hooks, removable=False)
-        yield replace(with_rest, lists={kind: truth.lists[kind] for kind in rest})
+        yield replace(with_rest, lists={kind: eager.lists[kind] for kind in rest})
 
 
-def _hooks(kinds: Collection[str], truth: EagerReference) -> dict[Place, str] | None:
+def _hooks(kinds: Collection[str], eager: EagerReference) -> dict[Place, str] | None:
     """Where the modules return the layers of some kinds; None if not all are found."""
     hooks: dict[Place, str] = {}
     for kind in kinds:
-        for tensor in truth.kinds[kind]:
-            place = truth.places.get(id(tensor))
+        for tensor in eager.kinds[kind]:
+            place = eager.places.get(id(tensor))
             if place is None or hooks.setdefault(place, kind) != kind:
                 return None
     return hooks
 
 
-def _gives_the_truth(
-    reach: CapturePlan, body: nn.Module, inputs: Mapping[str, Any], truth: EagerReference
+def _matches_eager(
+    plan: CapturePlan, body: nn.Module, inputs: Mapping[str, Any], eager: EagerReference
 ) -> bool:
-    raw = replace(reach, forms=dict.fromkeys(reach.forms, "as is"))
+    raw = replace(plan, forms=dict.fromkeys(plan.forms, "as is"))
     seen = _Seen()
     seed()
     try:
@@ -176,29 +176,29 @@ def _gives_the_truth(
     except (TypeError, AttributeError, ValueError, RuntimeError, LookupError):
         return False  # a model that needs what was taken out of its modules' outputs
     return all(
-        len(seen.found[kind]) == len(truth.kinds[kind])
-        and all(map(same, seen.found[kind], truth.kinds[kind]))
-        for kind in _known(reach, truth)
+        len(seen.kinds[kind]) == len(eager.kinds[kind])
+        and all(map(same, seen.kinds[kind], eager.kinds[kind]))
+        for kind in _known(plan, eager)
     )
 
 
-def _known(reach: CapturePlan, truth: EagerReference) -> list[str]:
-    return [kind for kind in reach.layers if kind in truth.kinds]
+def _known(plan: CapturePlan, eager: EagerReference) -> list[str]:
+    return [kind for kind in plan.layers if kind in eager.kinds]
 
 
 class _Seen:
     """A receiver that keeps everything."""
 
     def __init__(self) -> None:
-        self.found: dict[str, list[Tensor]] = defaultdict(list)
+        self.kinds: dict[str, list[Tensor]] = defaultdict(list)
 
     def call(self, kind: str, layer: int, call: Call) -> Tensor:
         output, weights = call.eager()
-        self.found[kind].append(weights)
+        self.kinds[kind].append(weights)
         return output
 
     def weights(self, kind: str, layer: int, weights: Tensor) -> None:
-        self.found[kind].append(weights)
+        self.kinds[kind].append(weights)
 
 
 def unreachable(body: nn.Module, listed: Mapping[str, Any], left_out: Mapping[str, str]) -> str:
@@ -222,6 +222,6 @@ def unreachable(body: nn.Module, listed: Mapping[str, Any], left_out: Mapping[st
             'Load it with attn_implementation="eager".'
         )
     return (
-        f"{name} keeps its attention out of reach: it neither uses transformers' attention "
-        "interface nor returns attentions. Load a model of another family."
+        f"{name} is not supported: it does not use transformers' AttentionInterface and returns no "
+        "attentions. Load a model of another family."
     )

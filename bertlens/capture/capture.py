@@ -10,14 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, fast_output
-from bertlens.capture.calibration import forget, reach_of
 from bertlens.capture.fingerprint import Fingerprint, fingerprint
-from bertlens.capture.forward import Receiver, run
 from bertlens.capture.layouts import FORMS
 from bertlens.capture.plan import CapturePlan
-from bertlens.capture.state import model_lock, preserve_state, random_state_kept
-from bertlens.capture.submodel import answers, body_of, unwrapped
-from bertlens.errors import BertlensError, NoAttentionError
+from bertlens.capture.prepared import prepare
+from bertlens.capture.state import model_lock
+from bertlens.capture.submodel import answers
+from bertlens.errors import NoAttentionError
 
 Visit = Callable[[int, Tensor], None]
 """Takes a layer's index and its weights [batch, heads, from, to]."""
@@ -36,7 +35,7 @@ class Layer(Protocol):
 
     @property
     def broken(self) -> bool:
-        """Whether the layer has made something that is not a number."""
+        """Whether the layer's weights contain NaN."""
         ...
 
     def weights(self) -> Tensor:
@@ -46,7 +45,7 @@ class Layer(Protocol):
 
 @dataclass
 class StoredLayer:
-    """What a layer's weights are made from, kept until they are asked for."""
+    """What a layer's weights are made from, kept until they are requested."""
 
     call: Call
     broken: bool = False
@@ -63,7 +62,7 @@ class StoredLayer:
         """Weights [batch, heads, from, to], float32 on the CPU, made by the family's function."""
         call = self.call
         with torch.no_grad():
-            # The output is not wanted: values one wide cost nothing.
+            # The output is not needed: values one wide cost nothing.
             nothing = call.key.new_zeros((*call.key.shape[:-1], 1))
             _, weights = call.eager(nothing)
         return weights.float().cpu()
@@ -73,22 +72,22 @@ class StoredLayer:
 class DenseLayer:
     """A layer's weights, of a model that makes them by itself."""
 
-    made: Tensor
+    stored: Tensor
 
     @property
     def n_heads(self) -> int:
-        return self.made.shape[1]
+        return self.stored.shape[1]
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.made.shape[-2], self.made.shape[-1]
+        return self.stored.shape[-2], self.stored.shape[-1]
 
     @property
     def broken(self) -> bool:
-        return bool(self.made.isnan().any())
+        return bool(self.stored.isnan().any())
 
     def weights(self) -> Tensor:
-        return self.made
+        return self.stored
 
 
 @dataclass
@@ -97,38 +96,38 @@ class Stored:
 
     Attributes:
         kinds: kind -> its layers.
-        reach: how they were reached.
+        plan: how they were reached.
         fingerprint: of the model as it was when it ran.
         logits: of a classifier, tagger or reader, by the names of its outputs, on the CPU.
     """
 
     kinds: dict[str, list[Layer]]
-    reach: CapturePlan
+    plan: CapturePlan
     fingerprint: Fingerprint
     logits: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know of the weights: how they came about, and what is wrong."""
-        notes = [FORMS[form].note for form in dict.fromkeys(self.reach.forms.values())]
+        """What a reader of the weights should know: how they were computed, and what is wrong."""
+        notes = [FORMS[form].note for form in dict.fromkeys(self.plan.forms.values())]
         for kind, layers in self.kinds.items():
             broken = [i for i, layer in enumerate(layers) if layer.broken]
             if broken:
                 of = "" if len(self.kinds) == 1 else f" of the {kind} attention"
-                later = f", and {len(broken) - 1} after it" if len(broken) > 1 else ""
+                later = len(broken) - 1
+                more = f" (and so did {later} later layer{'s' * (later > 1)})" if later else ""
                 notes.append(
-                    f"Layer {broken[0]}{of} makes numbers that are not numbers (NaN){later}. "
-                    "Load the model in float32."
+                    f"Layer {broken[0]}{of} produced NaN{more}. Load the model in float32."
                 )
-        if self.reach.by_windows:
+        if self.plan.by_windows:
             notes.append("The model sorts patches by windows; they are numbered in that order.")
-        for kind, why in self.reach.left_out.items():
+        for kind, why in self.plan.left_out.items():
             notes.append(f"The {kind} attention is left out: {why}.")
         return tuple(note for note in notes if note)
 
 
 @dataclass
-class _Keep:
+class _StoreWeights:
     """Stores the weights of layers, those of eager attention."""
 
     kinds: dict[str, list[Layer]] = field(default_factory=dict)
@@ -143,7 +142,7 @@ class _Keep:
 
 
 @dataclass
-class _KeepCalls(_Keep):
+class _StoreCalls(_StoreWeights):
     """Stores calls while the fast implementation makes the output, or the family's eager one."""
 
     eager: bool = False
@@ -159,7 +158,7 @@ class _KeepCalls(_Keep):
 
 
 @dataclass
-class _Show:
+class _StreamWeights:
     """Shows one kind's weights while they live."""
 
     kind: str
@@ -190,12 +189,13 @@ def store(
     Raises:
         NoAttentionError: the model has no attention that can be reached.
     """
-    keep = _Keep() if exact else _KeepCalls(eager=eager)
+    receiver = _StoreWeights() if exact else _StoreCalls(eager=eager)
     with model_lock(model):
-        as_it_is = fingerprint(model)
-        reach, outputs = _run(model, inputs, keep)
-    kinds = {kind: keep.kinds[kind] for kind in reach.kinds}
-    return Stored(kinds, reach, as_it_is, _logits(outputs) if answers(model) else {})
+        before = fingerprint(model)
+        prepared = prepare(model, inputs)
+        outputs = prepared.run(receiver)
+    kinds = {kind: receiver.kinds[kind] for kind in prepared.plan.kinds}
+    return Stored(kinds, prepared.plan, before, _logits(outputs) if answers(model) else {})
 
 
 def stream(
@@ -217,21 +217,17 @@ def stream(
     Raises:
         NoAttentionError: the model has no attention that can be reached, or not of this kind.
     """
-    body = body_of(model, inputs)
-    reach = reach_of(model, body, inputs)
-    chosen = reach.kinds[0] if kind is None else kind
-    if chosen not in reach.layers:
-        raise NoAttentionError(
-            f"{type(body).__name__} has no attention of kind {kind!r} on these inputs; it has "
-            f"{' and '.join(map(repr, reach.kinds))}."
-        )
-    _run(model, inputs, _Show(chosen, visit, layers))
-    return reach.layers[chosen]
-
-
-def reach(model: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
-    """How the model's attention is reached on such inputs."""
-    return reach_of(model, body_of(model, inputs), inputs)
+    with model_lock(model):
+        prepared = prepare(model, inputs)
+        layers_of = prepared.plan.layers
+        name = prepared.plan.kinds[0] if kind is None else kind
+        if name not in layers_of:
+            raise NoAttentionError(
+                f"{type(prepared.body).__name__} has no attention of kind {kind!r} on these "
+                f"inputs; it has {' and '.join(map(repr, prepared.plan.kinds))}."
+            )
+        prepared.run(_StreamWeights(name, visit, layers))
+    return layers_of[name]
 
 
 def _logits(outputs: Any) -> dict[str, Tensor]:
@@ -240,37 +236,3 @@ def _logits(outputs: Any) -> dict[str, Tensor]:
         for name, value in outputs.items()
         if name.endswith("logits") and isinstance(value, Tensor)
     }
-
-
-def _run(
-    model: nn.Module, inputs: Mapping[str, Any], receiver: Receiver
-) -> tuple[CapturePlan, Any]:
-    body = body_of(model, inputs)
-    reach = reach_of(model, body, inputs)
-    counted = _Counted(receiver)
-    # ViLT and ViTMAE pick patches by chance: the same ones each time a capture is made anew.
-    with preserve_state(unwrapped(model)), random_state_kept():
-        outputs = run(body, inputs, reach, counted)
-    if counted.layers != dict(reach.layers):
-        forget(body)
-        raise BertlensError(
-            f"{type(body).__name__} showed {counted.layers} layers where {dict(reach.layers)} "
-            "were expected. If you changed the model since, try again."
-        )
-    return reach, outputs
-
-
-@dataclass
-class _Counted:
-    """Passes everything on and counts the layers of each kind."""
-
-    inner: Receiver
-    layers: dict[str, int] = field(default_factory=dict)
-
-    def call(self, kind: str, layer: int, call: Call) -> Tensor:
-        self.layers[kind] = layer + 1
-        return self.inner.call(kind, layer, call)
-
-    def weights(self, kind: str, layer: int, weights: Tensor) -> None:
-        self.layers[kind] = layer + 1
-        self.inner.weights(kind, layer, weights)

@@ -1,4 +1,4 @@
-"""One forward pass, with every kind's weights going to a receiver as they are made."""
+"""One forward pass, whose attention goes to a receiver layer by layer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, fast_output, tapped
-from bertlens.capture.hooks import taken
+from bertlens.capture.hooks import attention_fields, taken
 from bertlens.capture.layouts import FORMS, Sizes
-from bertlens.capture.outputs import attention_fields
 from bertlens.capture.packed import Forwards, refused
 from bertlens.capture.plan import CapturePlan
 from bertlens.capture.state import attention_configs
@@ -31,8 +30,13 @@ class Receiver(Protocol):
         ...
 
 
-def run(body: nn.Module, inputs: Mapping[str, Any], reach: CapturePlan, receiver: Receiver) -> Any:
-    """Run a body, inside `borrowed`, and show its attention to `receiver`. Returns its outputs."""
+def run(
+    body: nn.Module, inputs: Mapping[str, Any], plan: CapturePlan, receiver: Receiver
+) -> tuple[Any, dict[str, int]]:
+    """Run a body, inside `preserve_state`, and pass its attention to `receiver`.
+
+    Returns its outputs, and the number of layers of each kind.
+    """
     settle(body, inputs)
     counts: Counter[str] = Counter()
     sizes = Sizes.of(body, inputs)
@@ -43,43 +47,43 @@ def run(body: nn.Module, inputs: Mapping[str, Any], reach: CapturePlan, receiver
         return layer
 
     def layer(path: str, call: Call) -> Tensor:
-        kind = reach.taps.get(path)
+        kind = plan.taps.get(path)
         return fast_output(call) if kind is None else receiver.call(kind, number(kind), call)
 
     def doubt(path: str, call: Call, why: str) -> None:
         # Where the model lists its weights, each call was found to be a layer.
-        if path in reach.taps and reach.taps[path] not in reach.checked:
+        if path in plan.taps and plan.taps[path] not in plan.checked:
             refused(path, call, why)
 
-    def take(kind: str, found: Tensor) -> None:
+    def take(kind: str, tensor: Tensor) -> None:
         layer = number(kind)
-        receiver.weights(kind, layer, FORMS[reach.forms[kind]].dense(found, sizes, kind, layer))
+        receiver.weights(kind, layer, FORMS[plan.forms[kind]].dense(tensor, sizes, kind, layer))
 
-    paths = {id(module): path for path, module in body.named_modules()} if reach.taps else {}
+    paths = {id(module): path for path, module in body.named_modules()} if plan.taps else {}
     with ExitStack() as stack:
         options = {}
-        if reach.taps:
+        if plan.taps:
             forwards = Forwards(paths, layer, doubt)
-            stack.enter_context(forwards.watching(body, reach.taps))
+            stack.enter_context(forwards.watching(body, plan.taps))
             stack.enter_context(tapped(body, forwards.call))
         else:
             use_eager(body)
-        if reach.asks_for_attentions:
+        if plan.asks_for_attentions:
             options["output_attentions"] = True
-        if reach.hooks:
-            stack.enter_context(taken(body, reach.hooks, take, remove=reach.removable))
+        if plan.hooks:
+            stack.enter_context(taken(body, plan.hooks, take, remove=plan.removable))
         outputs = call_body(body, inputs, **options)
-    if reach.lists:
-        found = attention_fields(outputs)
-        for kind, listed in reach.lists.items():
-            tensors = found.get(listed.name, [])
+    if plan.lists:
+        fields = attention_fields(outputs)
+        for kind, listed in plan.lists.items():
+            tensors = fields.get(listed.name, [])
             for index in listed.indices:
                 if index < len(tensors):
                     take(kind, tensors[index])
-    return outputs
+    return outputs, dict(counts)
 
 
 def use_eager(body: nn.Module) -> None:
-    """Set eager attention wherever the model can choose; `borrowed` restores it."""
+    """Set eager attention wherever the model can choose; `preserve_state` restores it."""
     for config in attention_configs(body):
         config._attn_implementation_internal = "eager"

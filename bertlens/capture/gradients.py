@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from bertlens.capture.attention_function import Call, fast_output, tapped
-from bertlens.capture.calibration import reach_of
+from bertlens.capture.prepared import prepare
 from bertlens.capture.state import preserve_state
-from bertlens.capture.submodel import base_of, body_of, unwrapped
+from bertlens.capture.submodel import base_of, unwrapped
 from bertlens.errors import NoAttentionError
 
 Loss = Callable[[Any, dict[str, Tensor]], Tensor]
@@ -25,18 +25,18 @@ def gradients(
     """Each layer's weights and the gradient of a loss by them, [batch, heads, from, to].
 
     The model runs in eval mode with eager attention; gradients of its parameters are neither
-    needed nor touched. Of an encoder-decoder the encoder's layers are given.
+    needed nor touched. Of an encoder-decoder the encoder's layers are returned.
 
     Raises:
         NoAttentionError: the model does not ask transformers for its attention function, or asks
             for another number of calls than it has layers.
         TypeError: the loss is not one number, or does not come from the model.
     """
-    body = body_of(model, inputs)
-    reach = reach_of(model, body, inputs)
-    kind = reach.kinds[0]
-    wanted = {id(body.get_submodule(path)) for path, of in reach.taps.items() if of == kind}
-    if not wanted:
+    prepared = prepare(model, inputs)
+    body, plan = prepared.body, prepared.plan
+    kind = plan.kinds[0]
+    tapped_ids = {id(body.get_submodule(path)) for path, of in plan.taps.items() if of == kind}
+    if not tapped_ids:
         raise NoAttentionError(
             f"{type(body).__name__} computes its attention without transformers' attention "
             "interface, so no gradient can be taken at its weights. Load a model of another family."
@@ -44,7 +44,7 @@ def gradients(
     layers: list[Tensor] = []
 
     def keep(call: Call) -> Tensor:
-        if id(call.module) not in wanted:
+        if id(call.module) not in tapped_ids:
             return fast_output(call)
         if not call.query.requires_grad:
             # Frozen parameters: the graph begins here.
@@ -60,19 +60,19 @@ def gradients(
             raise TypeError(f"The loss must be one number in a tensor, got {shape}.")
         if not layers or not value.requires_grad:
             raise TypeError(
-                "The loss does not come from the model: it must call the model it is given, and "
+                "The loss does not come from the model: it must call the model passed to it, and "
                 "neither detach the outputs nor switch gradients off."
             )
-        if len(layers) != reach.layers[kind]:
+        if len(layers) != plan.layers[kind]:
             raise NoAttentionError(
-                f"The attention function was called {len(layers)} times for {reach.layers[kind]} "
+                f"The attention function was called {len(layers)} times for {plan.layers[kind]} "
                 "layers: let the loss call the model once, and on one picture or sound."
             )
-        found = torch.autograd.grad(value, layers, allow_unused=True)
+        gradients_ = torch.autograd.grad(value, layers, allow_unused=True)
     # What the loss does not depend on has no influence.
     return [weights.detach() for weights in layers], [
         torch.zeros_like(weights) if gradient is None else gradient
-        for weights, gradient in zip(layers, found, strict=True)
+        for weights, gradient in zip(layers, gradients_, strict=True)
     ]
 
 

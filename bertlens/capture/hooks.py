@@ -1,4 +1,4 @@
-"""Weights that a module returns beside its output, taken as they pass."""
+"""Weights among what modules and models return: taken as they pass, or read from the lists."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def taken(
         by_path.setdefault(place.path, []).append((place, kind))
     modules = dict(body.named_modules())
     handles = []
-    for path, wanted in by_path.items():
+    for path, places_here in by_path.items():
 
         def after(
-            _: nn.Module, __: Any, output: Any, wanted: list[tuple[Place, str]] = wanted
+            _: nn.Module, __: Any, output: Any, places_here: list[tuple[Place, str]] = places_here
         ) -> Any:
-            for place, kind in wanted:
-                found = _at(output, place.steps)
-                if isinstance(found, Tensor):
-                    take(kind, found)
+            for place, kind in places_here:
+                tensor = _at(output, place.steps)
+                if isinstance(tensor, Tensor):
+                    take(kind, tensor)
                     if remove:
                         output = _without(output, place.steps)
             return output
@@ -93,3 +93,33 @@ def _without(output: Any, steps: tuple[int | str, ...]) -> Any:
         parts[step] = _without(parts[step], tuple(rest))  # type: ignore[index]
         return type(output)(parts) if type(output) in (tuple, list) else output
     return output
+
+
+def attention_fields(outputs: Any) -> dict[str, list[Tensor]]:
+    """Name of an output -> its layers' tensors, nested outputs included; empty ones left out."""
+    fields = {}
+    for name, value in _named(outputs, ""):
+        tensors = [item for item in value if isinstance(item, Tensor) and item.dim() >= 4]
+        if tensors and len(tensors) == sum(item is not None for item in value):
+            fields[name] = tensors
+    return fields
+
+
+def _named(outputs: Any, prefix: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    if not isinstance(outputs, Mapping):
+        return
+    for name, value in outputs.items():
+        if isinstance(value, Mapping):
+            yield from _named(value, f"{prefix}{name}.")
+        elif isinstance(value, tuple | list) and name.endswith("attentions"):
+            yield f"{prefix}{name}", tuple(value)
+
+
+def kind_of_field(name: str) -> str:
+    """ "attentions" -> "self", "encoder_attentions" -> "encoder", "text_model_output.attentions"
+    -> "text", "cross_encoder_attentions" -> "cross"."""
+    *outer, last = name.split(".")
+    own = last.removesuffix("attentions").strip("_")
+    own = "cross" if own.startswith("cross_") else own
+    whole = [part.removesuffix("_output").removesuffix("_model") for part in outer] + [own]
+    return " ".join(part for part in whole if part) or "self"

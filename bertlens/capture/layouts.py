@@ -1,7 +1,7 @@
-"""What a model returns as attention, made into weights [batch, heads, from, to].
+"""What a model returns as attention, turned into weights [batch, heads, from, to].
 
 Most families return the weights themselves. Some return them padded, in bands or in blocks, or the
-scores before the softmax; each form says what it does, for the person to read.
+scores before the softmax; each form carries a note for the reader.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from bertlens.errors import NoAttentionError
 
-MOST_DENSE = 4096
-"""A band or blocks are spread out up to so many tokens; beyond, the dense matrix is refused."""
+MAX_DENSE_TOKENS = 4096
+"""Tokens up to which a band or blocks are expanded; a larger dense matrix is refused."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Sizes:
 
 
 def _length(inputs: Mapping[str, Any], name: str) -> int | None:
-    found = inputs.get(name)
-    return int(found.shape[-1]) if isinstance(found, Tensor) and found.dim() == 2 else None
+    tensor = inputs.get(name)
+    return int(tensor.shape[-1]) if isinstance(tensor, Tensor) and tensor.dim() == 2 else None
 
 
 Dense = Callable[[Tensor, Sizes, str, int], Tensor]
@@ -57,58 +57,58 @@ Dense = Callable[[Tensor, Sizes, str, int], Tensor]
 
 @dataclass(frozen=True)
 class Form:
-    """A way to weights; `note` is what a person should know of it."""
+    """A way to weights; `note` tells the reader about it."""
 
     dense: Dense
     note: str = ""
 
 
-def _as_is(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
-    return found
+def _as_is(tensor: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+    return tensor
 
 
-def _softmax(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
-    return found.softmax(-1)
+def _softmax(tensor: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+    return tensor.softmax(-1)
 
 
-def _main_stream(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+def _main_stream(tensor: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     """ProphetNet: rows of the tokens, then those of what it predicts from each; raw scores."""
-    return found[..., : sizes.target, :].softmax(-1)
+    return tensor[..., : sizes.target, :].softmax(-1)
 
 
-def _cropped(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+def _cropped(tensor: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     rows, columns = sizes.shape(kind)
-    return found[..., :rows, :columns]
+    return tensor[..., :rows, :columns]
 
 
-def _from_band(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+def _from_band(tensor: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     """Longformer: row i holds the weights to tokens i - w ... i + w."""
     width = sizes.window[min(layer, len(sizes.window) - 1)] // 2
-    n = sizes.shape(kind)[0] or found.shape[2]
-    if found.shape[-1] != 2 * width + 1:
+    n = sizes.shape(kind)[0] or tensor.shape[2]
+    if tensor.shape[-1] != 2 * width + 1:
         raise NoAttentionError(
-            f"The model gives some tokens global attention ({found.shape[-1]} columns in a band of "
-            f"{2 * width + 1}), which does not fit one matrix. Run it without global attention."
+            f"The model gives some tokens global attention ({tensor.shape[-1]} columns in a band "
+            f"of {2 * width + 1}), which does not fit one matrix. Run it without global attention."
         )
     check_dense(n)
-    dense = found.new_zeros((*found.shape[:2], n, n))
+    dense = tensor.new_zeros((*tensor.shape[:2], n, n))
     for offset in range(-width, width + 1):
         rows = torch.arange(max(0, -offset), min(n, n - offset))
         if len(rows):
-            dense[:, :, rows, rows + offset] = found[:, :, rows, offset + width]
+            dense[:, :, rows, rows + offset] = tensor[:, :, rows, offset + width]
     return dense
 
 
-def _from_blocks(found: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
+def _from_blocks(tensor: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     """LongT5: [batch, block, heads, row in block, column in the blocks before, here and after]."""
-    batch, blocks, heads, length, _ = found.shape
+    batch, blocks, heads, length, _ = tensor.shape
     n = sizes.shape(kind)[0] or blocks * length
     check_dense(n)
-    spread = found.new_zeros((batch, heads, blocks * length, (blocks + 2) * length))
+    spread = tensor.new_zeros((batch, heads, blocks * length, (blocks + 2) * length))
     for block in range(blocks):
         rows = slice(block * length, (block + 1) * length)
         columns = slice(block * length, (block + 3) * length)
-        spread[:, :, rows, columns] = found[:, block, ..., : 3 * length]
+        spread[:, :, rows, columns] = tensor[:, block, ..., : 3 * length]
     return spread[:, :, :n, length : length + n]
 
 
@@ -118,10 +118,10 @@ def check_dense(n: int) -> None:
     Raises:
         NoAttentionError: it is not.
     """
-    if n > MOST_DENSE:
+    if n > MAX_DENSE_TOKENS:
         raise NoAttentionError(
             f"The model attends within a band or blocks, and a dense matrix of {n} tokens would be "
-            f"too large: at most {MOST_DENSE} are shown. Give a shorter text or window=..."
+            f"too large: at most {MAX_DENSE_TOKENS} are shown. Give a shorter text or window=..."
         )
 
 
@@ -158,21 +158,21 @@ _OF_FAMILY = {
 }
 
 
-def form_of(body: nn.Module, kind: str, found: Tensor) -> str | None:
+def form_of(body: nn.Module, kind: str, tensor: Tensor) -> str | None:
     """The name of the form in which a family returns a kind; None if it is not weights."""
     family = getattr(getattr(body, "config", None), "model_type", "")
     named = _OF_FAMILY.get((family, kind))
     if named is None and kind == "self":  # an encoder alone
         named = _OF_FAMILY.get((family, "encoder"))
-    if named is not None and not (named == "blocks" and found.dim() != 5):
+    if named is not None and not (named == "blocks" and tensor.dim() != 5):
         return named
     # A kind of several sizes, as pooling models have, may go from few to many tokens.
     staged = kind[-1].isdigit()
-    square = "cross" in kind.split() or staged or found.shape[-1] == found.shape[-2]
-    return "as is" if found.dim() == 4 and square and are_weights(found) else None
+    square = "cross" in kind.split() or staged or tensor.shape[-1] == tensor.shape[-2]
+    return "as is" if tensor.dim() == 4 and square and are_weights(tensor) else None
 
 
-def are_weights(found: Tensor) -> bool:
+def are_weights(tensor: Tensor) -> bool:
     """Whether no number is negative and no row sums to more than one (sinks take their share)."""
-    numbers = found.detach().float().nan_to_num()
+    numbers = tensor.detach().float().nan_to_num()
     return bool(numbers.min() >= -1e-6) and bool(numbers.sum(-1).max() <= 1 + 1e-2)

@@ -1,14 +1,16 @@
-"""New models: by name, with the head where that has something to say, or with random weights."""
+"""Models: loaded by name, made anew with random weights, and generating text."""
 
 from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import nn
 
+from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import unwrapped
 
 HEADS = {
@@ -40,13 +42,34 @@ def loaded(name: str | os.PathLike[str], **options: Any) -> tuple[Any, Any]:
 def randomised(model: nn.Module, seed: int) -> nn.Module:
     """A new model of the same kind with the random weights it would start its training from.
 
-    The model given, its config and torch's random state stay as they are.
+    The original model, its config and torch's random state stay as they are.
     """
     original: Any = unwrapped(model)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made: nn.Module = type(original)(copy.deepcopy(original.config))
-    return made.eval()
+        new: nn.Module = type(original)(copy.deepcopy(original.config))
+    return new.eval()
+
+
+def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list[int]:
+    """The ids of the whole text: a causal model's prompt and what follows, or a decoder's own.
+
+    Args:
+        options: of transformers' `generate`; the most probable token is taken unless they say else.
+
+    Raises:
+        TypeError: the model has no head to write with.
+    """
+    whole: Any = unwrapped(model)
+    if not (hasattr(whole, "can_generate") and whole.can_generate()):
+        raise TypeError(
+            f"{type(whole).__name__} cannot write: it has no language-model head for that. Load it "
+            "with AutoModelForCausalLM or AutoModelForSeq2SeqLM."
+        )
+    settings = {"do_sample": False, **options, "return_dict_in_generate": False}
+    with preserve_state(whole):
+        ids = whole.generate(**inputs, **settings)
+    return [int(i) for i in ids[0]]
 
 
 def _auto_class(config: Any) -> Any:
@@ -54,7 +77,7 @@ def _auto_class(config: Any) -> Any:
 
     for architecture in getattr(config, "architectures", None) or ():
         for end, auto in HEADS.items():
-            found = getattr(transformers, auto)
-            if architecture.endswith(end) and type(config) in found._model_mapping:
-                return found
+            auto_class = getattr(transformers, auto)
+            if architecture.endswith(end) and type(config) in auto_class._model_mapping:
+                return auto_class
     return transformers.AutoModel

@@ -1,4 +1,4 @@
-"""What can be said of a model before it is run."""
+"""Properties of a model, read without running it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def dtype_of(model: nn.Module) -> str:
-    """In which the model computes, such as "float32", "bfloat16" or "int8"."""
+    """The precision in which the model computes, such as "float32", "bfloat16" or "int8"."""
     config = config_of(model)
     quantised = getattr(config, "quantization_config", None)
     if quantised is not None:
@@ -66,14 +66,14 @@ def most_heads(model: nn.Module) -> int:
 def takes(model: nn.Module) -> str:
     """The name of the model's main input, such as "input_ids" or "pixel_values"."""
     inner = unwrapped(model)
-    said = str(getattr(inner, "main_input_name", "input_ids"))
-    named = [
+    main_input = str(getattr(inner, "main_input_name", "input_ids"))
+    parameters = [
         name
         for name, parameter in inspect.signature(inner.forward).parameters.items()
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
     ]
     # Parts of vision-language models name the input of the whole, which they do not take.
-    return said if said in named or not named else named[0]
+    return main_input if main_input in parameters or not parameters else parameters[0]
 
 
 def translates(model: nn.Module) -> bool:
@@ -86,13 +86,13 @@ def decoder_start(model: nn.Module, target: list[int]) -> int:
     prepare = getattr(unwrapped(model), "prepare_decoder_input_ids_from_labels", None)
     if prepare is not None:
         # mBART starts with the language, which its tokenizer writes last.
-        made: Tensor = prepare(labels=torch.tensor([target]))
-        return int(made[0, 0])
+        ids: Tensor = prepare(labels=torch.tensor([target]))
+        return int(ids[0, 0])
     config = config_of(model)
     for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"):
-        found = getattr(config, name, None)
-        if isinstance(found, int):
-            return found
+        start = getattr(config, name, None)
+        if isinstance(start, int):
+            return start
     return 0
 
 

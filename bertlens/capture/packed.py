@@ -32,7 +32,7 @@ class _Forward:
     """A forward of a module that is going on.
 
     Attributes:
-        tokens: how many positions it was given, over the whole batch; None if it is not to be seen.
+        tokens: how many positions it was given, over the whole batch; None if unknown.
         whole: how many calls took all of them.
         parts: the calls that took some of them.
     """
@@ -48,7 +48,7 @@ class Forwards:
     Args:
         paths: id of a module -> its path in the model.
         layer: takes a layer's call.
-        doubt: takes calls that cannot be said to be a layer's one call; unless it raises, `layer`
+        doubt: takes calls that may not be a layer's only call; unless it raises, `layer`
             gets those that can be shown at all.
     """
 
@@ -79,11 +79,11 @@ class Forwards:
         return self._layer(path, call)
 
     @contextmanager
-    def watching(self, body: nn.Module, wanted: Collection[str] | None = None) -> Iterator[None]:
-        """Watch the modules at `wanted`, or all; the hooks go away whatever happens."""
+    def watching(self, body: nn.Module, watched: Collection[str] | None = None) -> Iterator[None]:
+        """Watch the modules at `watched`, or all; the hooks go away whatever happens."""
         handles = []
         for path, module in body.named_modules():
-            if wanted is None or path in wanted:
+            if watched is None or path in watched:
                 before = module.register_forward_pre_hook(self._begins, with_kwargs=True)
                 handles += [before, module.register_forward_hook(self._ends)]
         try:
@@ -95,8 +95,8 @@ class Forwards:
     def _begins(self, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         if threading.get_ident() != self._thread:
             return  # another thread uses the same model
-        given = [*args[:1], named.get("hidden_states")]
-        states = next((x for x in given if isinstance(x, Tensor) and x.dim() > 1), None)
+        first = [*args[:1], named.get("hidden_states")]
+        states = next((x for x in first if isinstance(x, Tensor) and x.dim() > 1), None)
         tokens = None if states is None else states.shape[:-1].numel()
         self._open[id(module)] = _Forward(tokens)
 
@@ -158,7 +158,7 @@ def _why_not_one(forward: _Forward) -> str:
     if forward.whole or tokens != forward.tokens:
         return f"they take {tokens} of {forward.tokens} positions"
     if any(part.query.shape[-2] != part.key.shape[-2] for part in parts):
-        return "they do not look at what they are made for"
+        return "their queries and keys differ in number"
     if not all(_consecutive([getattr(p, name) for p in parts]) for name in ("query", "key")):
         return "they are not consecutive parts of one sequence"
     if any(_differ(first, part) for part in parts[1:]):

@@ -76,9 +76,9 @@ class Follower:
         """
         call, flat = self._calls[layer]
         for module in self._takers.get(layer, ()):
-            found = _projected(call, flat, module, text)
-            if found is not None:
-                return found
+            projected = _projected(call, flat, module, text)
+            if projected is not None:
+                return projected
         raise OutOfReachError(
             f"{type(call.module).__name__} does not hand its attention output straight to a linear "
             "projection, so a head's share of the block's output is not defined and there are no "

@@ -1,4 +1,4 @@
-"""What a family's eager function gives to its softmax, and what that is made of."""
+"""The scores that a family's eager function passes to its softmax, and their parts."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def _softmax_input(call: Call) -> Tensor:
     width = call.key.shape[-2]
     with _Softmaxes() as softmaxes:
         call.eager(call.key.new_zeros((*call.key.shape[:-1], 1)))
-    found = [given for given in softmaxes.inputs if given.shape[-1] in (width, width + 1)]
-    if len(found) != 1:
+    scores_in = [x for x in softmaxes.inputs if x.shape[-1] in (width, width + 1)]
+    if len(scores_in) != 1:
         raise OutOfReachError(
-            f"{type(call.module).__name__} makes its weights with {len(found)} calls of softmax "
-            "over tokens where one is expected, so there are no scores before the softmax to show."
+            f"{type(call.module).__name__} computes its weights with {len(scores_in)} softmax "
+            "calls over tokens where one is expected, so no scores before the softmax can be shown."
         )
-    scores: Tensor = found[0].float().cpu()
+    scores: Tensor = scores_in[0].float().cpu()
     return scores
 
 

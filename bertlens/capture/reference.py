@@ -1,4 +1,4 @@
-"""What a model itself says of its attention, in eager mode."""
+"""The attentions that a model itself returns in eager mode."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlens.capture.forward import use_eager
-from bertlens.capture.hooks import tensors_in, watched
-from bertlens.capture.outputs import attention_fields, kind_of_field
+from bertlens.capture.hooks import attention_fields, kind_of_field, tensors_in, watched
 from bertlens.capture.plan import Listed, Place
 from bertlens.capture.state import seed
 from bertlens.capture.submodel import call_body
@@ -48,15 +47,15 @@ class EagerReference:
                 self.lists[kind] = Listed(name, indices)
 
 
-def truth_of(body: nn.Module, inputs: Mapping[str, Any]) -> EagerReference:
-    """Run the model in eager mode, inside `borrowed`, and read what it lists."""
-    truth = EagerReference()
+def eager_reference_of(body: nn.Module, inputs: Mapping[str, Any]) -> EagerReference:
+    """Run the model in eager mode, inside `preserve_state`, and read what it lists."""
+    eager = EagerReference()
 
     def see(path: str, output: Any) -> None:
         for steps, tensor in tensors_in(output):
             if steps and tensor.dim() >= 4:
-                truth.places.setdefault(id(tensor), Place(path, steps))
-                truth.kept.append(tensor)
+                eager.places.setdefault(id(tensor), Place(path, steps))
+                eager.kept.append(tensor)
 
     use_eager(body)
     seed()
@@ -66,24 +65,24 @@ def truth_of(body: nn.Module, inputs: Mapping[str, Any]) -> EagerReference:
     except (TypeError, ValueError, NotImplementedError):
         seed()
         return EagerReference(outputs=call_body(body, inputs))  # a family that has no such option
-    truth.read(outputs)
-    return truth
+    eager.read(outputs)
+    return eager
 
 
-def same(found: Tensor, expected: Tensor) -> bool:
+def same(tensor: Tensor, expected: Tensor) -> bool:
     """Whether two tensors hold the same weights, up to the rounding of their dtype."""
-    if found.shape != expected.shape:
+    if tensor.shape != expected.shape:
         return False
-    loose = 1e-6 if found.dtype in (torch.float32, torch.float64) else 2e-2
-    return torch.allclose(found.float(), expected.float(), atol=loose, rtol=0, equal_nan=True)
+    tolerance = 1e-6 if tensor.dtype in (torch.float32, torch.float64) else 2e-2
+    return torch.allclose(tensor.float(), expected.float(), atol=tolerance, rtol=0, equal_nan=True)
 
 
-def agree(found: Any, expected: Any) -> bool:
+def agree(outputs: Any, expected: Any) -> bool:
     """Whether two passes of a model gave the same, as far as both gave it."""
     theirs = {steps: tensor for steps, tensor in tensors_in(expected) if _is_output(steps, tensor)}
     pairs = [
         (tensor, theirs[steps])
-        for steps, tensor in tensors_in(found)
+        for steps, tensor in tensors_in(outputs)
         if steps in theirs and theirs[steps].shape == tensor.shape
     ]
     return bool(pairs) and all(_close(mine, own) for mine, own in pairs)
@@ -93,9 +92,11 @@ def _is_output(steps: tuple[Any, ...], tensor: Tensor) -> bool:
     return tensor.is_floating_point() and not any("attention" in str(step) for step in steps)
 
 
-def _close(found: Tensor, expected: Tensor) -> bool:
-    loose = 1e-4 if found.dtype in (torch.float32, torch.float64) else 5e-2
+def _close(tensor: Tensor, expected: Tensor) -> bool:
+    tolerance = 1e-4 if tensor.dtype in (torch.float32, torch.float64) else 5e-2
     own = expected.float()
     finite = own[own.isfinite()].abs()
     scale = float(finite.max()) if finite.numel() else 1.0
-    return torch.allclose(found.float(), own, atol=loose * max(scale, 1e-6), rtol=0, equal_nan=True)
+    return torch.allclose(
+        tensor.float(), own, atol=tolerance * max(scale, 1e-6), rtol=0, equal_nan=True
+    )

@@ -9,13 +9,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, fast_output
-from bertlens.capture.calibration import reach_of
 from bertlens.capture.capture import Stored, store
-from bertlens.capture.forward import run
 from bertlens.capture.plan import TIERS
+from bertlens.capture.prepared import PreparedModel, prepare
 from bertlens.capture.projection import Follower, Projected
-from bertlens.capture.state import preserve_state, random_state_kept
-from bertlens.capture.submodel import body_of, unwrapped
+from bertlens.capture.state import model_lock
 from bertlens.errors import OutOfReachError
 
 
@@ -26,20 +24,22 @@ class Replay:
     model: nn.Module
     inputs: Mapping[str, Any]
 
-    def check(self, kind: str) -> None:
-        """Make sure that the family shows its queries, keys and values.
+    def check(self, kind: str) -> PreparedModel:
+        """Make sure that the family shows its queries, keys and values; returns the prepared model.
 
         Raises:
             OutOfReachError: it does not.
         """
-        body = body_of(self.model, self.inputs)
-        tier = reach_of(self.model, body, self.inputs).tier(kind)
+        prepared = prepare(self.model, self.inputs)
+        tier = prepared.plan.tier(kind)
         if tier != 1:
             raise OutOfReachError(
-                f"{type(body).__name__} keeps queries, keys and values out of reach: its attention "
-                f"is read from {TIERS[tier]}, which gives weights only. Models on transformers' "
-                "attention interface (BERT, RoBERTa, GPT-2, LLaMA, T5 and most others) show them."
+                f"Queries, keys and values of {type(prepared.body).__name__} are not available: "
+                f"its attention is read from {TIERS[tier]}, which gives weights only. Models on "
+                "transformers' attention interface (BERT, RoBERTa, GPT-2, LLaMA, T5 and most "
+                "others) show them."
             )
+        return prepared
 
     def store(self) -> Stored:
         """Queries, keys and what else weights are made from, of a pass of eager attention."""
@@ -66,15 +66,14 @@ class Replay:
             OutOfReachError: the family keeps values out of reach, or projects no layer's attention
                 output as it is.
         """
-        self.check(kind)
-        body = body_of(self.model, self.inputs)
-        reach = reach_of(self.model, body, self.inputs)
         follow = _Follow(kind, layers, Follower())
-        with preserve_state(unwrapped(self.model)), random_state_kept():
-            with follow.follower.watching(body):
-                run(body, self.inputs, reach, follow)
-            for layer in follow.follower.layers:
-                visit(layer, follow.follower.project(layer, text))
+        with model_lock(self.model):
+            prepared = self.check(kind)
+            with prepared.borrowed():
+                with follow.follower.watching(prepared.body):
+                    prepared.run_borrowed(follow)
+                for layer in follow.follower.layers:
+                    visit(layer, follow.follower.project(layer, text))
 
 
 @dataclass
@@ -92,4 +91,4 @@ class _Follow:
         return output
 
     def weights(self, kind: str, layer: int, weights: Tensor) -> None:
-        """Weights of other kinds that the model makes by itself are not wanted here."""
+        """Weights of other kinds that the model makes by itself are ignored here."""

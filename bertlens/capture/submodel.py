@@ -96,10 +96,10 @@ def call_body(body: nn.Module, inputs: Mapping[str, Any], **options: Any) -> Any
     """Call a body with the inputs that it takes, without a cache of keys and values."""
     accepted = inspect.signature(body.forward).parameters
     takes_all = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-    given = {name: value for name, value in inputs.items() if takes_all or name in accepted}
+    taken = {name: value for name, value in inputs.items() if takes_all or name in accepted}
     if "use_cache" in accepted:
         options.setdefault("use_cache", False)
-    return body(**given, **options)
+    return body(**taken, **options)
 
 
 def has_two_ways(body: nn.Module) -> bool:
@@ -119,7 +119,7 @@ def is_short(body: nn.Module, inputs: Mapping[str, Any]) -> bool:
 
 
 def settle(body: nn.Module, inputs: Mapping[str, Any]) -> None:
-    """Let it exchange them before hooks are set; `borrowed` brings the old ones back."""
+    """Let it exchange them before hooks are set; `preserve_state` brings the old ones back."""
     if is_short(body, inputs):
         for part in _choosers(body):
             part.set_attention_type("original_full")  # type: ignore[operator]

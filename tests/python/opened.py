@@ -96,5 +96,5 @@ def attention_of(family: str, text: str = TEXT, *, exact: bool = False) -> bl.At
     inputs = lens.tensors([encoding])
     replay = capture.Replay(lens.model, inputs)
     run = CaptureCache(lambda: capture.store(lens.model, inputs, exact=exact), replay)
-    source = CapturedWeights(run, run.stored().reach.kinds[0])
+    source = CapturedWeights(run, run.stored().plan.kinds[0])
     return bl.Attention(source, encoding.tokens, encoding.words, lens=lens)

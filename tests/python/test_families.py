@@ -102,7 +102,7 @@ def raw_and_made(family: str) -> tuple[list[torch.Tensor], list[torch.Tensor], i
     with torch.no_grad():
         outputs: Any = plain(**tiny.inputs, output_attentions=True)
     listed = outputs.get("encoder_attentions") or outputs["attentions"]
-    kind = made.reach.kinds[0]
+    kind = made.plan.kinds[0]
     n = tiny.inputs["input_ids"].shape[1]
     return list(listed), [layer.weights() for layer in made.kinds[kind]], n
 
@@ -156,7 +156,7 @@ def test_what_is_made_of_other_numbers_is_said(family: str, words: str) -> None:
 
 
 def test_a_band_too_long_for_a_matrix_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertlens.capture.layouts.MOST_DENSE", 10)
+    monkeypatch.setattr("bertlens.capture.layouts.MAX_DENSE_TOKENS", 10)
     tiny = tiny_models.tiny_model("longformer")
     with pytest.raises(bl.BertlensError, match=r"dense matrix of 12 tokens .* at most 10"):
         capture.store(tiny.model, tiny.inputs)

@@ -84,7 +84,7 @@ def test_lxmert_has_a_language_a_vision_and_a_cross_kind() -> None:
         "visual_pos": torch.rand(1, 5, 4, generator=generator),
     }
     stored = capture.store(made(LxmertModel, config), inputs, exact=True)
-    assert stored.reach.kinds == ("language", "vision", "cross")
+    assert stored.plan.kinds == ("language", "vision", "cross")
     own = listed(made(LxmertModel, config), inputs)
     assert_layers(stored.kinds["language"], own.language_attentions)
     assert_layers(stored.kinds["vision"], own.vision_attentions)
@@ -108,7 +108,7 @@ def test_prophetnets_scores_become_weights_and_its_main_stream_is_shown() -> Non
     )
     inputs = {**_IDS, "decoder_input_ids": torch.tensor([[1, 20, 21, 22, 23]])}
     stored = capture.store(made(ProphetNetModel, config), inputs, exact=True)
-    assert stored.reach.kinds == ("encoder", "decoder", "cross")
+    assert stored.plan.kinds == ("encoder", "decoder", "cross")
     own = listed(made(ProphetNetModel, config), inputs)
     assert_layers(stored.kinds["decoder"], own.decoder_attentions)
     assert_layers(stored.kinds["encoder"], [raw.softmax(-1) for raw in own.encoder_attentions])
@@ -140,7 +140,7 @@ def test_a_detector_shows_encoder_decoder_and_cross_without_a_target() -> None:
     )
     stored = capture.store(made(DetrModel, config), pixels(64), exact=True)
     own = listed(made(DetrModel, config), pixels(64))
-    assert stored.reach.kinds == ("encoder", "decoder", "cross")
+    assert stored.plan.kinds == ("encoder", "decoder", "cross")
     assert_layers(stored.kinds["encoder"], own.encoder_attentions)
     assert_layers(stored.kinds["decoder"], own.decoder_attentions)
     assert_layers(stored.kinds["cross"], own.cross_attentions)

@@ -142,7 +142,7 @@ def test_patches_sorted_by_windows_are_said_to_be() -> None:
 
 
 def test_a_row_of_too_many_patches_for_a_matrix_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertlens.capture.layouts.MOST_DENSE", 20)
+    monkeypatch.setattr("bertlens.capture.layouts.MAX_DENSE_TOKENS", 20)
     with pytest.raises(bl.BertlensError, match=r"matrix of 24 tokens .* at most 20"):
         capture.store(tower("qwen2_vl"), two_pictures())
 
@@ -202,7 +202,7 @@ def of_two_sharpnesses(call: Any, q: Any, k: Any, v: Any, _: Any) -> torch.Tenso
         (every_other, "not consecutive parts of one sequence"),
         (first_half_only, "they take 12 of 24 positions"),
         (twice, "several of one layer take all positions"),
-        (chunks_at_the_whole, "do not look at what they are made for"),
+        (chunks_at_the_whole, "queries and keys differ in number"),
         (of_two_sharpnesses, "they differ in more than the tokens they take"),
     ],
 )

@@ -152,7 +152,7 @@ def test_queries_of_a_text_that_was_captured_exactly_are_had_by_another_pass() -
 
 
 def test_a_family_that_hides_queries_and_keys_says_so() -> None:
-    with pytest.raises(OutOfReachError, match="MPNetModel keeps queries, keys and values"):
+    with pytest.raises(OutOfReachError, match="of MPNetModel are not available"):
         attention_of("mpnet").queries(0)
 
 

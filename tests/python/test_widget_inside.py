@@ -59,7 +59,7 @@ def test_a_family_that_hides_its_queries_says_so_on_the_page() -> None:
         "inside", layer=0, head=0, index=0, side="from"
     )
     assert not reply["ok"]
-    assert "keeps queries, keys and values out of reach" in reply["error"]
+    assert "Queries, keys and values of MPNetModel are not available" in reply["error"]
 
 
 def test_at_512_tokens_a_token_crosses_in_few_bytes(demo: bl.Lens) -> None:
@@ -145,7 +145,7 @@ def test_a_family_without_value_norms_refuses_the_choice() -> None:
     view = attention_of("mpnet").explore()
     with pytest.raises(TraitError) as caught:
         view.norm = "value"
-    assert "out of reach" in str(caught.value)
+    assert "are not available" in str(caught.value)
     assert view.norm is None
     with pytest.raises(TraitError) as caught:
         attention_of("bert").rollout().explore(norm="value")

@@ -124,9 +124,9 @@ def test_numbers_that_are_none_are_reported_with_their_layer(exact: bool) -> Non
         model.encoder.layer[1].attention.self.query.weight.fill_(float("inf"))
     attention = bl.Lens(model, tokenizer_for("bert"))(TEXT, exact=exact)
     (note,) = attention.notes
-    assert note.startswith("Layer 1 makes numbers that are not numbers (NaN)")
+    assert note.startswith("Layer 1 produced NaN")
     # Fast kernels may turn rows of NaN into zeros, after which later layers are sound.
-    assert not exact or ", and 1 after it. Load the model in float32." in note
+    assert not exact or "(and so did 1 later layer). Load the model in float32." in note
     assert not np.isnan(attention.weights(0)).any()
 
 
@@ -195,7 +195,7 @@ def test_a_family_whose_lists_differ_from_its_calls_shows_what_it_lists() -> Non
     model = Foreign(BertConfig(**BERT_SIZES)).eval()
     lens = bl.Lens(model, tokenizer_for("bert"))
     inputs = lens.tensors([lens.encode(TEXT)])
-    assert capture.reach(model, inputs).tier("self") == 3
+    assert capture.plan_for(model, inputs).tier("self") == 3
     # row i spreads evenly over itself and what came before
     np.testing.assert_allclose(lens(TEXT).weights(0, 0)[2, :4], [1 / 3, 1 / 3, 1 / 3, 0])
 

@@ -79,11 +79,11 @@ def _row_of(family: str, tiny: tiny_models.TinyModel) -> Row:
         found.append(_compared(_capture(tiny, tiny.one_text), seen[1]))
     checked = [
         _verdict(found, tiny.is_batch),
-        *_left_out(batch.reach, seen[0]),
+        *_left_out(batch.plan, seen[0]),
         "rows sum to at most 1" if _all_shares(lazy) else "ROWS WRONG",
         _restored(tiny, before),
     ]
-    return Row(family, _of_part(tiny, _kinds(batch.reach)), "; ".join(checked))
+    return Row(family, _of_part(tiny, _kinds(batch.plan)), "; ".join(checked))
 
 
 def _is_eager(tiny: tiny_models.TinyModel) -> bool:
@@ -94,18 +94,18 @@ def _eager(family: str, inputs: dict[str, Tensor]) -> EagerReference:
     return eager_pass(tiny_models.tiny_model(family, implementation="eager").model, inputs)
 
 
-def _left_out(reach: capture.CapturePlan, seen: EagerReference) -> list[str]:
+def _left_out(plan: capture.CapturePlan, seen: EagerReference) -> list[str]:
     """What is not compared, in words: matrices made of bands and blocks, lists of no weights."""
-    made = [kind for kind in reach.kinds if reach.forms[kind] not in LISTED]
+    made = [kind for kind in plan.kinds if plan.forms[kind] not in LISTED]
     if made:
-        return [f"its {made[0]} made into matrices"] if len(made) < len(reach.kinds) else []
-    others = sorted({*seen.others, *(seen.listed.keys() - _lists(reach, seen).keys())})
+        return [f"its {made[0]} made into matrices"] if len(made) < len(plan.kinds) else []
+    others = sorted({*seen.others, *(seen.listed.keys() - _lists(plan, seen).keys())})
     return [f"its {' and '.join(others)}: no matrices of weights, left out"] if others else []
 
 
-def _lists(reach: capture.CapturePlan, seen: EagerReference) -> dict[str, list[Tensor]]:
+def _lists(plan: capture.CapturePlan, seen: EagerReference) -> dict[str, list[Tensor]]:
     """The lists of weights: some vision models list what their attention modules put out."""
-    scores = "softmax" in reach.forms.values()
+    scores = "softmax" in plan.forms.values()
     lists = {}
     for name, layers in seen.listed.items():
         if all(map(rows_are_shares, layers)):
@@ -120,11 +120,11 @@ def _capture(tiny: tiny_models.TinyModel, inputs: dict[str, Tensor]) -> capture.
     return capture.store(tiny.model, inputs, exact=True)
 
 
-def _kinds(reach: capture.CapturePlan) -> str:
+def _kinds(plan: capture.CapturePlan) -> str:
     return "; ".join(
-        f"{kind}: {WAYS[reach.tier(kind)]}"
-        + ("" if reach.forms[kind] == "as is" else f", {reach.forms[kind]}")
-        for kind in reach.kinds
+        f"{kind}: {WAYS[plan.tier(kind)]}"
+        + ("" if plan.forms[kind] == "as is" else f", {plan.forms[kind]}")
+        for kind in plan.kinds
     )
 
 
@@ -135,9 +135,9 @@ def _of_part(tiny: tiny_models.TinyModel, words: str) -> str:
 def _compared(stored: capture.Stored, seen: EagerReference) -> str:
     """ "listed" or "returned" if captured weights equal that reference, "made" for matrices that no
     reference has, "" for nothing to compare with, "NOT EQUAL"."""
-    if not LISTED & set(stored.reach.forms.values()):
+    if not LISTED & set(stored.plan.forms.values()):
         return "made"
-    lists = _lists(stored.reach, seen)
+    lists = _lists(stored.plan, seen)
     if not lists and not seen.returned:
         return ""
     if not equals_eager(stored, lists, seen.returned):
@@ -154,7 +154,7 @@ def equals_eager(
     a captured layer is the model's own if either reference has it. Matrices made of bands and
     blocks are in neither.
     """
-    forms = stored.reach.forms
+    forms = stored.plan.forms
     kinds = {kind: layers for kind, layers in stored.kinds.items() if forms[kind] in LISTED}
     mine = [layer.weights() for layers in kinds.values() for layer in layers]
     theirs = [layer for layers in lists.values() for layer in layers]

@@ -1,0 +1,77 @@
+"""A model made ready for a pass: which part runs, and how its attention is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from bertlens.capture.calibration import forget, plan_of
+from bertlens.capture.forward import Receiver, run
+from bertlens.capture.plan import CapturePlan
+from bertlens.capture.state import preserve_state, random_state_kept
+from bertlens.capture.submodel import body_of, unwrapped
+from bertlens.errors import BertlensError
+
+
+@dataclass(frozen=True)
+class PreparedModel:
+    """A model and the inputs of one pass.
+
+    Attributes:
+        model: as it was passed in, with wrappers and task head.
+        body: the part of it that runs.
+        inputs: by name, on the model's device.
+        plan: how the attention of `body` is reached.
+    """
+
+    model: nn.Module
+    body: nn.Module
+    inputs: Mapping[str, Any]
+    plan: CapturePlan
+
+    def run(self, receiver: Receiver) -> Any:
+        """One pass without side effects; its attention goes to `receiver`. Returns the outputs.
+
+        Raises:
+            BertlensError: the model has other layers than when its plan was made.
+        """
+        with self.borrowed():
+            return self.run_borrowed(receiver)
+
+    @contextmanager
+    def borrowed(self) -> Iterator[None]:
+        """Hold the model's state for a pass, and restore it whatever happens."""
+        # ViLT and ViTMAE select patches at random: the same ones each time a pass is repeated.
+        with preserve_state(unwrapped(self.model)), random_state_kept():
+            yield
+
+    def run_borrowed(self, receiver: Receiver) -> Any:
+        """As `run`, inside `borrowed`."""
+        outputs, layers = run(self.body, self.inputs, self.plan, receiver)
+        if layers != dict(self.plan.layers):
+            forget(self.body)
+            raise BertlensError(
+                f"{type(self.body).__name__} showed {layers} layers where "
+                f"{dict(self.plan.layers)} were expected. If you changed the model since, try "
+                "again."
+            )
+        return outputs
+
+
+def prepare(model: nn.Module, inputs: Mapping[str, Any]) -> PreparedModel:
+    """Find the part of the model that these inputs run, and the way to its attention.
+
+    Raises:
+        NoAttentionError: there is no attention, or none that can be reached.
+    """
+    body = body_of(model, inputs)
+    return PreparedModel(model, body, inputs, plan_of(model, body, inputs))
+
+
+def plan_for(model: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
+    """How the model's attention is reached on such inputs."""
+    return prepare(model, inputs).plan
