@@ -66,7 +66,7 @@ def assert_same(one: Any, other: Any) -> None:
 
 
 def test_the_pages_types_are_those_of_the_kernel() -> None:
-    program = [sys.executable, str(ROOT / "js" / "protocol_types.py"), "--check"]
+    program = [sys.executable, str(ROOT / "js" / "generate.py"), "--check"]
     checked = subprocess.run(program, capture_output=True, text=True, cwd=ROOT)
     assert checked.returncode == 0, checked.stderr
 

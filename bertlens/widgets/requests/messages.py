@@ -1,7 +1,7 @@
 """What crosses between page and kernel, stated once: every request, its reply, and their types.
 
 The page's types in js/src/kernel/protocol.ts are generated from this module by
-`python js/protocol_types.py`; a test fails where they differ. A new kind of request is an entry of
+`python js/generate.py`; a test fails where they differ. A new kind of request is an entry of
 `MESSAGES` and a function marked with `protocol.handles(kind)`.
 """
 

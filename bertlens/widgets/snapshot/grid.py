@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertlens.scores.head_scores import HeadScores
+from bertlens.widgets.palette import category_colour, css, ramp
 from bertlens.widgets.requests.maps import thumbnails
-from bertlens.widgets.snapshot.colour import HUES, css, oklch, ramp
 from bertlens.widgets.snapshot.drawing import ACCENT, MUTED, Drawing, text, words
 from bertlens.widgets.snapshot.drawing import image as placed
 from bertlens.widgets.snapshot.png import data_uri
@@ -21,7 +21,7 @@ PIXELS = 30_000
 MOST_WEIGHTS = 20_000_000
 """Making more weights than these would take a noticeable part of a second: only the layer that is
 shown is drawn then."""
-_CATEGORIES = ((255, 255, 255), *(oklch(0.7, 0.12, hue) for hue in (*HUES, 50, 240, 160)))
+_CATEGORIES = ((255, 255, 255), *(category_colour(i) for i in range(LEVELS - 1)))
 
 
 def draw(scene: Scene) -> Drawing:

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from bertlens.widgets.snapshot.colour import head_colour
+from bertlens.widgets.palette import css, head_colour
 from bertlens.widgets.snapshot.drawing import ACCENT, MUTED, Drawing, label, text
 from bertlens.widgets.snapshot.scene import Scene
 
@@ -35,7 +35,7 @@ def _frame(scene: Scene) -> str:
         x = 60 + 21 * (i % 14)
         y = 0 if i < 14 else 17
         parts.append(
-            f'<rect x="{x}" y="{y}" width="18" height="15" rx="3" fill="{head_colour(head)}"/>'
+            f'<rect x="{x}" y="{y}" width="18" height="15" rx="3" fill="{css(head_colour(i))}"/>'
             + text(
                 x + 9, y + 11, str(head), style='fill="#fff" font-size="10" text-anchor="middle"'
             )
@@ -87,9 +87,10 @@ def _lines(scene: Scene, room: int) -> tuple[str, str]:
         count += 1
     if count < len(strongest):
         notes.append(f"the strongest {count} of {len(strongest)} lines")
+    place = {head: i for i, head in enumerate(scene.heads)}
     # The faint ones first, so that the strong ones lie on top.
     drawn = "".join(
-        f'<path stroke="{head_colour(head)}" stroke-opacity="{SHADES[shade]}" '
+        f'<path stroke="{css(head_colour(place[head]))}" stroke-opacity="{SHADES[shade]}" '
         f'd="{"".join(paths[head, shade])}"/>'
         for head, shade in sorted(paths, key=lambda key: key[1])
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bertlens.widgets.palette import css, head_colour, ramp
 from bertlens.widgets.requests.maps import thumbnails
-from bertlens.widgets.snapshot.colour import head_colour, ramp
 from bertlens.widgets.snapshot.drawing import MUTED, Drawing, image, label, text
 from bertlens.widgets.snapshot.png import data_uri
 from bertlens.widgets.snapshot.scene import Scene
@@ -34,7 +34,7 @@ def draw(scene: Scene) -> Drawing:
     listed = [i for i, t in enumerate(columns) if scene.special == "show" or not t.special]
     best = sorted(listed, key=lambda i: -values[i])[:LISTED]
     parts = [text(0, 12, title, style='font-weight="600"')]
-    colour = head_colour(scene.heads[-1])
+    colour = css(head_colour(len(scene.heads) - 1))
     longest = max((float(values[i]) for i in best), default=0.0) or 1.0
     for row, i in enumerate(best):
         y = 32 + ROW * row

@@ -18,9 +18,9 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
   const disposers: (() => void)[] = [() => abort.abort()];
   const ground = watchGround(frame);
   disposers.push(ground.dispose);
-  const { meta, layer, views } = store.traits;
+  const { meta, layer, heads, views } = store.traits;
   disposers.push(
-    effect(() => frame.setAttribute("style", headVariables(meta.value.n_heads, ground.dark.value))),
+    effect(() => frame.setAttribute("style", headVariables(heads.value, ground.dark.value))),
   );
 
   // The host's shortcuts listen to keys from any focused element: whatever takes focus in here opts

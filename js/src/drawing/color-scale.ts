@@ -1,27 +1,19 @@
 /** Colour ramps and their scales. One hue, lightness even in OKLab: equal steps of value look equal, to every eye. */
 
-import { oklch, wordOf } from "./colors";
-
-/** Lightness, chroma and hue (degrees) of the two ends of a ramp. The low end is the ground that it lies on. */
-type Oklch = readonly [lightness: number, chroma: number, hue: number];
-
-const ends: { light: readonly [Oklch, Oklch]; dark: readonly [Oklch, Oklch] } = {
-  light: [
-    [0.985, 0.004, 259],
-    [0.385, 0.145, 259],
-  ],
-  dark: [
-    [0.235, 0.008, 272],
-    [0.92, 0.04, 272],
-  ],
-};
+import { wordOf } from "./colors";
+import { RAMP } from "./palette";
 
 function build(dark: boolean): Uint32Array {
-  const [low, high] = dark ? ends.dark : ends.light;
+  const stops = dark ? RAMP.dark : RAMP.light;
   return Uint32Array.from({ length: 256 }, (_, i) => {
-    const t = i / 255;
-    const between = (axis: 0 | 1) => low[axis] + t * (high[axis] - low[axis]);
-    return wordOf(oklch(between(0), between(1), high[2]));
+    const place = (i / 255) * (stops.length - 1);
+    const low = Math.min(Math.floor(place), stops.length - 2);
+    const [from, to] = [stops[low]!, stops[low + 1]!];
+    const between = (shift: number) => {
+      const [a, b] = [(from >> shift) & 255, (to >> shift) & 255];
+      return Math.round(a + (place - low) * (b - a));
+    };
+    return wordOf([between(16), between(8), between(0)]);
   });
 }
 

@@ -1,25 +1,20 @@
-/**
- * Colours of heads: twelve hues of even lightness, neighbours far apart in hue; models with more
- * heads use the same hues again at a second lightness. A colour never stands alone: swatches and
- * labels carry the head's number.
- */
-const HUES = Array.from({ length: 12 }, (_, i) => (30 + 150 * i) % 360);
-
-/** Of Okabe and Ito (2008), told apart by every eye; the faintest on white comes last. */
-const APART = [0x56b4e9, 0xe69f00, 0x009e73, 0xd55e00, 0x0072b2, 0xcc79a7, 0xf0e442];
+import { CATEGORIES, HEADS } from "./palette";
 
 export type Rgb = readonly [number, number, number];
 
-/** The colour of a head, sRGB 0 to 255. */
-export function headRgb(head: number, dark: boolean): Rgb {
-  const hue = HUES[head % HUES.length]!;
-  const second = Math.floor(head / HUES.length) % 2 === 1;
-  const lightness = dark ? (second ? 0.8 : 0.68) : second ? 0.45 : 0.6;
-  return oklch(lightness, second ? 0.11 : 0.145, hue);
+const rgb = (color: number): Rgb => [color >> 16, (color >> 8) & 255, color & 255];
+
+/**
+ * The colour of the head at this place among those that are on, sRGB 0 to 255. The first seven are told apart by every
+ * eye; a colour never stands alone: swatches and labels carry the head's number.
+ */
+export function headRgb(place: number, dark: boolean): Rgb {
+  const colors = dark ? HEADS.dark : HEADS.light;
+  return rgb(colors[place % colors.length]!);
 }
 
-export function headColor(head: number, dark: boolean): string {
-  return css(headRgb(head, dark));
+export function headColor(place: number, dark: boolean): string {
+  return css(headRgb(place, dark));
 }
 
 export function css([r, g, b]: Rgb, alpha = 1): string {
@@ -28,10 +23,8 @@ export function css([r, g, b]: Rgb, alpha = 1): string {
 
 /** The colour of a category, the same on light and dark. */
 export function categoryRgb(index: number): Rgb {
-  const known = APART[index];
-  return known === undefined
-    ? headRgb(index, true)
-    : [known >> 16, (known >> 8) & 255, known & 255];
+  const known = CATEGORIES[index];
+  return known === undefined ? headRgb(index, true) : rgb(known);
 }
 
 /** A colour as the 32-bit word of an ImageData: R, G, B, A bytes, as every machine with a browser is little-endian. */

@@ -65,10 +65,10 @@ export function watchGround(frame: HTMLElement): Ground {
   return ground;
 }
 
-/** Colours of the heads as variables: `--bl-head-3`, and `--bl-on-head-3` for what is written on it. */
-export function headVariables(heads: number, dark: boolean): string {
-  const list = Array.from({ length: heads }, (_, head) => {
-    const color = headRgb(head, dark);
+/** Colours of the heads that are on as variables: `--bl-head-3`, and `--bl-on-head-3` for what is written on it. */
+export function headVariables(heads: readonly number[], dark: boolean): string {
+  const list = heads.map((head, place) => {
+    const color = headRgb(place, dark);
     return `--bl-head-${head}:${css(color)};--bl-on-head-${head}:${readableOn(color)}`;
   });
   return list.join(";");

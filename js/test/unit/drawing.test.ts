@@ -29,14 +29,9 @@ test.each(both)("every head's number can be read on its colour (dark: %s)", (dar
   }
 });
 
-test.each(both)(
-  "24 heads have 24 colours, and the first twelve one lightness (dark: %s)",
-  (dark) => {
-    expect(new Set(heads.map((head) => css(headRgb(head, dark)))).size).toBe(24);
-    const luminances = heads.slice(0, 12).map((head) => luminanceOf(css(headRgb(head, dark)))!);
-    expect(Math.max(...luminances) / Math.min(...luminances)).toBeLessThan(1.6);
-  },
-);
+test.each(both)("24 heads that are on have 24 colours (dark: %s)", (dark) => {
+  expect(new Set(heads.map((place) => css(headRgb(place, dark)))).size).toBe(24);
+});
 
 test("luminance is that of sRGB, and see-through grounds have none", () => {
   expect(luminanceOf("rgb(255, 255, 255)")).toBeCloseTo(1);

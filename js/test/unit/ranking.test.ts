@@ -26,5 +26,5 @@ test("a token is shaded in the colours of the heads that look at it", () => {
   const [first, second, third] = shades(ranked, false);
   expect(first).toBe(`rgb(${headRgb(0, false).join(" ")} / 0.42)`);
   expect(second).toBe("");
-  expect(third).toBe(`rgb(${headRgb(3, false).join(" ")} / 0.42)`);
+  expect(third).toBe(`rgb(${headRgb(1, false).join(" ")} / 0.42)`);
 });

@@ -87,7 +87,7 @@ function swatch(store: Store, head: number): HTMLButtonElement {
     {
       type: "button",
       class: "bl-swatch",
-      style: `--bl-own:var(--bl-head-${head});--bl-on-own:var(--bl-on-head-${head})`,
+      style: `--bl-own:var(--bl-head-${head},var(--bl-soft));--bl-on-own:var(--bl-on-head-${head})`,
       "aria-label": `Head ${head}`,
       "aria-keyshortcuts": "i",
       title: `Head ${head}: click to show or hide, double-click (key i) to show it alone`,

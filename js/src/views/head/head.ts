@@ -154,8 +154,10 @@ export const headView: View = (container, store) => {
     true,
   );
 
-  const colorsOf = (heads: readonly number[]): Rgb[] =>
-    heads.map((head) => headRgb(head, ground.dark.peek()));
+  const colorsOf = (heads: readonly number[]): Rgb[] => {
+    const on = traits.heads.peek();
+    return heads.map((head) => headRgb(on.indexOf(head), ground.dark.peek()));
+  };
   const windowOf = (row: number) => ({
     first: band.top / row - 1,
     last: (band.top + band.height) / row,

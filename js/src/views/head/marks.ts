@@ -22,7 +22,7 @@ export function marksOf(
   numbers: boolean,
 ): Mark[] {
   if (!now || !same(now.place, focus) || now.mean.length !== place.length) return [];
-  const colors = now.heads.map(({ head }) => headRgb(head, dark));
+  const colors = now.heads.map((_, place) => headRgb(place, dark));
   const marks: Mark[] = [];
   for (const [index, weight] of now.mean.entries()) {
     if (weight < LEAST_TINT || place[index]! < 0) continue;

@@ -59,9 +59,9 @@ export class Ranking {
     const words = (weight: number) => (ranked.exact ? "" : "≈") + weight.toFixed(digits);
     const labels = shown.map((item) => ranked.labels[item] ?? "");
     for (const [i, item] of shown.entries()) {
-      const parts = heads.map(({ head, weights }) => ({
+      const parts = heads.map(({ weights }, place) => ({
         width: (100 * weights[item]!) / heads.length / full,
-        colour: headColor(head, dark),
+        colour: headColor(place, dark),
       }));
       const numbers = [...own.map(({ weights }) => words(weights[item]!)), words(mean[item]!)];
       const label = labels[i]!;
@@ -75,9 +75,9 @@ export class Ranking {
     if (columns === this.#columns) return;
     this.#columns = columns;
     this.element.toggleAttribute("data-single", own.length === 0);
-    const names = own.map(({ name, head }) => {
+    const names = own.map(({ name }, place) => {
       const dot = element("i");
-      dot.style.backgroundColor = headColor(head, dark);
+      dot.style.backgroundColor = headColor(place, dark);
       return element("th", { scope: "col", class: "bl-number bl-own" }, dot, name);
     });
     this.#head.replaceChildren(
@@ -140,7 +140,7 @@ class Line {
 export function shades(ranked: Ranked, dark: boolean): string[] {
   const { heads, mean } = ranked;
   const full = reach(ranked.order.length > 0 ? mean[ranked.order[0]!]! : 1);
-  const colours = heads.map(({ head }) => headRgb(head, dark));
+  const colours = heads.map((_, place) => headRgb(place, dark));
   const shown = new Set(ranked.order);
   return Array.from({ length: mean.length }, (_, item) => {
     const strength = 0.42 * Math.sqrt(Math.min(1, mean[item]! / full));
