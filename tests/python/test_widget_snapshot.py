@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -229,3 +230,66 @@ def test_a_view_of_one_pane_draws_that_pane(lens: bl.Lens) -> None:
 def test_without_a_chosen_head_the_picture_says_so(lens: bl.Lens) -> None:
     shown = labels(parsed(lens.explore(STORE, heads=[])))
     assert {"no head chosen", "No head chosen"} <= set(shown)
+
+
+def texts_in(view: Explorer) -> list[str]:
+    svg = re.sub(r"\s+", " ", view.static().svg)
+    return labels(ElementTree.fromstring(svg))
+
+
+@pytest.mark.parametrize("pane", ["head_view", "layer_grid", "token_view", "query_key_view"])
+def test_the_texts_are_wrapped_within_every_pane(lens: bl.Lens, pane: str) -> None:
+    view = lens.explore(STORE, STRAWBERRIES)
+    svg = ElementTree.fromstring(getattr(view, pane)().static().svg)
+    shown = " ".join(labels(svg))
+    assert f"{STORE} / {STRAWBERRIES}" in shown
+    width = float(svg.get("width", 0))
+    first = svg.findall(f".//{SVG}g")[0]
+    # 7 px a character is more than a letter of this font takes.
+    assert all(6.9 * len("".join(line.itertext())) <= width for line in first.iter(f"{SVG}text"))
+
+
+def test_the_query_key_picture_shows_the_pinned_tokens_weights(lens: bl.Lens) -> None:
+    view = lens.explore(STORE, layer=1, heads=[2], token=4)
+    shown = texts_in(view.query_key_view())
+    weights = view.attention.weights(1, 2)[4]
+    best = int(weights.argmax())
+    at = shown.index("weight") + 1
+    row = shown[at : at + 4]
+    assert row[0] == view.attention.tokens[best].label
+    assert float(row[3]) == pytest.approx(weights[best], abs=5e-4)
+
+
+def test_the_query_key_picture_says_what_is_missing(lens: bl.Lens) -> None:
+    view = lens.explore(STORE)
+    assert any(line.startswith("Pin a token") for line in texts_in(view.query_key_view()))
+
+
+def test_notes_and_predictions_are_part_of_the_picture(lens: bl.Lens) -> None:
+    from bertlens.attention.prediction import Prediction
+
+    attention = lens(STORE)
+    attention.notes = ("Cut to 8 of 20 tokens.",)
+    attention.prediction = Prediction("positive", 0.75)
+    shown = texts_in(attention.explore().head_view())
+    assert "Prediction: positive 75.0%" in shown
+    assert "Cut to 8 of 20 tokens." in shown
+
+
+def test_a_grid_of_a_long_text_has_no_blank_rows(
+    long: bl.Attention, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bertlens.widgets.snapshot.grid.MOST_WEIGHTS", 1_000)
+    view = long.explore(layer=4)
+    shown = texts_in(view.layer_grid())
+    assert "Heads of the layer" in shown
+    # One row, numbered as the layer that it is; the heads' numbers stand above it.
+    assert shown[shown.index("Heads of the layer") + 1 :][:13] == [*map(str, range(12)), "4"]
+
+
+def test_a_head_is_the_same_colour_in_the_picture_and_on_the_page(lens: bl.Lens) -> None:
+    view = lens.explore(STORE, heads=[2, 0])
+    page = (Path(__file__).parents[2] / "js/src/drawing/palette.ts").read_text()
+    first, second = re.findall(r"0x([0-9a-f]{6})", page)[:2]
+    swatches = re.findall(r'rx="3" fill="#([0-9a-f]{6})"', view.head_view().static().svg)
+    assert swatches == [first, second]

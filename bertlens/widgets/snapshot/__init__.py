@@ -6,8 +6,8 @@ import base64
 from collections.abc import Callable, Sequence
 
 from bertlens.widgets.selection import Selection
-from bertlens.widgets.snapshot import grid, head, head_map, token
-from bertlens.widgets.snapshot.drawing import MUTED, Drawing, text, words
+from bertlens.widgets.snapshot import grid, head, head_map, header, probe, query_key, token
+from bertlens.widgets.snapshot.drawing import Drawing, words
 from bertlens.widgets.snapshot.scene import Scene
 
 LIMIT = 44_000
@@ -17,6 +17,7 @@ PANES: dict[str, Callable[[Scene], Drawing]] = {
     "grid": grid.draw,
     "token": token.draw,
     "map": head_map.draw,
+    "probe": probe.draw,
 }
 """How each pane is drawn; the head view is drawn last, with the bytes that are left."""
 
@@ -48,37 +49,36 @@ class Picture:
 
 
 def picture(selection: Selection, views: Sequence[str]) -> Picture:
-    """The panes of a view as they are now; panes that cannot be drawn still are left out."""
+    """The panes of a view as they are now.
+
+    The query-key pane, which a whole explorer keeps folded, is drawn where it is shown alone.
+    """
     scene = Scene.of(selection)
     drawn = {name: PANES[name](scene) for name in views if name in PANES}
-    title = _title(selection)
+    if list(views) == ["query-key"]:
+        drawn["query-key"] = query_key.draw(scene)
+    width = sum(pane.width for pane in drawn.values()) + 2 * MARGIN * max(1, len(drawn))
     if "head" in views:
-        spent = len(title.encode()) + sum(len(d.body.encode()) for d in drawn.values())
+        width += head.WIDTH + (2 * MARGIN if drawn else 0)
+    top = header.draw(selection, width - 2 * MARGIN)
+    if "head" in views:
+        spent = len(top.body.encode()) + sum(len(d.body.encode()) for d in drawn.values())
         drawn["head"] = head.draw(scene, LIMIT - spent - 1000)
     panes = [drawn[name] for name in views if name in drawn]
-    width = sum(pane.width for pane in panes) + 2 * MARGIN * max(1, len(panes))
-    height = max((pane.height for pane in panes), default=0) + 28 + 2 * MARGIN
+    above = MARGIN + top.height + 10
+    height = max((pane.height for pane in panes), default=0) + above + MARGIN
     x = MARGIN
     body = []
     for pane in panes:
-        body.append(f'<g transform="translate({x} {MARGIN + 28})">{pane.body}</g>')
+        body.append(f'<g transform="translate({x} {above})">{pane.body}</g>')
         x += pane.width + 2 * MARGIN
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="system-ui,sans-serif" font-size="13" '
         f'fill="#1b1f27"><rect width="100%" height="100%" rx="8" fill="#fff"/>'
-        f'<g transform="translate({MARGIN} {MARGIN + 10})">{title}</g>{"".join(body)}</svg>'
+        f'<g transform="translate({MARGIN} {MARGIN})">{top.body}</g>{"".join(body)}</svg>'
     )
     return Picture(svg, _description(scene))
-
-
-def _title(selection: Selection) -> str:
-    attention = selection.attention
-    size = f"{attention.n_layers}×{attention.n_heads} · {len(attention.tokens)} tokens"
-    texts = " / ".join(t for t in (selection.text, selection.text_pair) if t)
-    shown = texts if len(texts) <= 80 else texts[:79] + "…"
-    about = f"{attention.model_name} · {size}" if attention.model_name else size
-    return text(0, 0, f'{words(shown)} <tspan fill="{MUTED}">  {words(about)}</tspan>')
 
 
 def _description(scene: Scene) -> str:

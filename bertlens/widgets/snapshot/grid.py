@@ -27,16 +27,23 @@ _CATEGORIES = ((255, 255, 255), *(category_colour(i) for i in range(LEVELS - 1))
 def draw(scene: Scene) -> Drawing:
     """Every layer (row) and head (column)."""
     attention = scene.attention
-    n_layers, n_heads = attention.n_layers, attention.n_heads
+    score = scene.score
+    # Of a long text only the layer that is shown is drawn: maps of all would take too long.
+    layers = list(range(attention.n_layers)) if score or _is_short(scene) else [scene.layer]
+    n_layers, n_heads = len(layers), attention.n_heads
     cell = min(28.0, (WIDTH - LEFT) / n_heads)
     width, height = cell * n_heads, cell * n_layers
-    score = scene.score
     named = score is not None and bool(score.categories)
-    maps = _maps(scene) if score is None else _shades(score)
+    maps = _maps(scene, layers) if score is None else _shades(score)
     palette = _CATEGORIES if named else ramp(LEVELS)
     side = 0.4 if cell < 10 else 1.5
     parts = [
-        text(0, 12, "Layers × heads", style='font-weight="600"'),
+        text(
+            0,
+            12,
+            "Layers × heads" if n_layers > 1 else "Heads of the layer",
+            style='font-weight="600"',
+        ),
         placed(LEFT, TOP, width, height, data_uri(_mosaic(maps), palette)),
     ]
     if score is not None and not named:
@@ -46,12 +53,12 @@ def draw(scene: Scene) -> Drawing:
     down = "".join(f"M{LEFT + cell * i:g} {TOP}v{height:g}" for i in range(n_heads + 1))
     parts.append(f'<path stroke="#fff" stroke-width="{2 * side}" d="{across}{down}"/>')
     for head in scene.heads:
-        x, y = LEFT + cell * head + side, TOP + cell * scene.layer + side
+        x, y = LEFT + cell * head + side, TOP + cell * layers.index(scene.layer) + side
         parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{cell - 2 * side:g}" height="{cell - 2 * side:g}" '
             f'rx="2" fill="none" stroke="{ACCENT}" stroke-width="1.5"/>'
         )
-    parts.append(f'<g fill="{MUTED}" font-size="10">{_numbers(n_layers, n_heads, cell)}</g>')
+    parts.append(f'<g fill="{MUTED}" font-size="10">{_numbers(layers, n_heads, cell)}</g>')
     bottom = TOP + height + 12
     legend = _names(score, bottom) if score is not None and named else _bar(scene, bottom)
     parts.append(legend)
@@ -59,22 +66,20 @@ def draw(scene: Scene) -> Drawing:
     return Drawing(WIDTH, round(bottom + 30 + 16 * rows), "".join(parts))
 
 
-def _maps(scene: Scene) -> NDArray[np.float64]:
-    """Small maps [layer, head, rows, columns] on a scale of 0 to 1; square roots of weights."""
+def _is_short(scene: Scene) -> bool:
     attention = scene.attention
     heads = attention.n_layers * attention.n_heads
-    side = max(1, min(32, int((PIXELS / heads) ** 0.5)))
-    all_layers = heads * len(attention.tokens) * len(attention.to_tokens) <= MOST_WEIGHTS
-    others = [layer for layer in range(attention.n_layers) if layer != scene.layer]
+    return heads * len(attention.tokens) * len(attention.to_tokens) <= MOST_WEIGHTS
+
+
+def _maps(scene: Scene, layers: list[int]) -> NDArray[np.float64]:
+    """Small maps [layer, head, rows, columns] on a scale of 0 to 1; square roots of weights."""
+    attention = scene.attention
+    side = max(1, min(32, int((PIXELS / (attention.n_layers * attention.n_heads)) ** 0.5)))
     # The layer that is shown comes last, because the last one made is kept.
-    made = {
-        layer: thumbnails(attention.weights(layer), side)
-        for layer in [*(others if all_layers else []), scene.layer]
-    }
-    empty = np.zeros_like(made[scene.layer])
-    return np.sqrt(
-        np.stack([made.get(layer, empty) for layer in range(attention.n_layers)]), dtype=np.float64
-    )
+    order = [*(layer for layer in layers if layer != scene.layer), scene.layer]
+    maps = {layer: thumbnails(attention.weights(layer), side) for layer in order}
+    return np.sqrt(np.stack([maps[layer] for layer in layers]), dtype=np.float64)
 
 
 def _shades(score: HeadScores) -> NDArray[np.float64]:
@@ -118,17 +123,17 @@ def _undefined(score: HeadScores, cell: float) -> str:
     )
 
 
-def _numbers(n_layers: int, n_heads: int, cell: float) -> str:
+def _numbers(layers: list[int], n_heads: int, cell: float) -> str:
     every = 1 if cell >= 12 else 4
     heads = "".join(
         text(LEFT + cell * (head + 0.5), TOP - 6, str(head), style='text-anchor="middle"')
         for head in range(0, n_heads, every)
     )
-    layers = "".join(
-        text(LEFT - 6, TOP + cell * (layer + 0.5) + 3.5, str(layer), style='text-anchor="end"')
-        for layer in range(0, n_layers, every)
+    rows = "".join(
+        text(LEFT - 6, TOP + cell * (row + 0.5) + 3.5, str(layer), style='text-anchor="end"')
+        for row, layer in list(enumerate(layers))[::every]
     )
-    return heads + layers
+    return heads + rows
 
 
 def _names(score: HeadScores, y: float) -> str:

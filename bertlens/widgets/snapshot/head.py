@@ -15,6 +15,7 @@ TOP = 46
 LEFT, GAP = 110, 160
 SHADES = (0.05, 0.12, 0.25, 0.4, 0.6, 0.8, 1)
 MOST = 1500
+WIDTH = 2 * LEFT + GAP + 12
 
 
 def draw(scene: Scene, room: int) -> Drawing:
@@ -25,7 +26,7 @@ def draw(scene: Scene, room: int) -> Drawing:
     body = f'<g transform="translate({LEFT + 6} {TOP - 4.5:g})" fill="none">{lines}</g>{frame}'
     if note:
         body += text(0, bottom + 12, note, style=f'fill="{MUTED}" font-size="11"')
-    return Drawing(2 * LEFT + GAP + 12, bottom + (18 if note else 0), body)
+    return Drawing(WIDTH, bottom + (18 if note else 0), body)
 
 
 def _frame(scene: Scene) -> str:

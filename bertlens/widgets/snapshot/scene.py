@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from bertlens.scores.head_scores import HeadScores
 from bertlens.text.tokens import Token
 from bertlens.widgets.requests.maps import renormalised, specials
 from bertlens.widgets.selection import Selection
+
+if TYPE_CHECKING:
+    from bertlens.probes import RelationTable
 
 ROWS = 48
 """Most tokens drawn in a column."""
@@ -29,6 +33,7 @@ class Scene:
         attention: at the level that is shown.
         pin: the pinned item (token or word) and its side, or None.
         mapped: the map of heads, if there is one.
+        probed, relation: the table of relations and the one that is shown, if there are any.
     """
 
     attention: Attention
@@ -42,6 +47,8 @@ class Scene:
     score: HeadScores | None
     score_name: str
     mapped: HeadMap | None
+    probed: RelationTable | None
+    relation: str | None
 
     @classmethod
     def of(cls, selection: Selection) -> Scene:
@@ -67,6 +74,8 @@ class Scene:
             score,
             "" if sent is None else str(sent["name"]),
             selection.mapped_heads,
+            selection.probed,
+            selection.relation,
         )
 
     @cached_property
