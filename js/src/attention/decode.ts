@@ -1,4 +1,5 @@
-import type { Side } from "../state/traits";
+/** "from": the token that attends, a row of the map; "to": the one attended to, a column. */
+export type Side = "from" | "to";
 
 /** One head's map as it crosses the wire: uint8 [rows, columns], round(255 * sqrt(weight)). */
 export interface CodedMap {

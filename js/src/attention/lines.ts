@@ -1,6 +1,8 @@
 import type { Lines } from "../drawing/line-curves";
-import type { SegmentFilter, Side } from "../state/traits";
-import { decoded } from "./decode";
+import { decoded, type Side } from "./decode";
+
+/** Lines by the texts of a pair that they lead from and to. */
+export type SegmentFilter = "all" | "a->a" | "a->b" | "b->a" | "b->b";
 
 /** What is drawn of some maps of one text. */
 export interface Choice {

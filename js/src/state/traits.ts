@@ -1,11 +1,13 @@
 import type { AnyModel } from "@anywidget/types";
 import { batch, effect, type Signal, signal } from "@preact/signals-core";
+import type { Side } from "../attention/decode";
+import type { SegmentFilter } from "../attention/lines";
 import type { Example, ScorePayload } from "../kernel/protocol";
 
+export type { Side } from "../attention/decode";
+export type { SegmentFilter } from "../attention/lines";
 export type { Example, ScorePayload } from "../kernel/protocol";
 
-export type Side = "from" | "to";
-export type SegmentFilter = "all" | "a->a" | "a->b" | "b->a" | "b->b";
 export type Level = "token" | "word";
 export type Special = "show" | "hide" | "renormalise";
 
