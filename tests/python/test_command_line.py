@@ -89,6 +89,7 @@ def test_the_demo_without_its_extra_says_what_to_install(
     assert "pip install 'bertlens[demo]'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_demo_serves_the_notebook_until_ctrl_c(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bertlens.cli.main", "demo", "--no-browser"]
     running: list[subprocess.Popen[str]] = []
