@@ -129,7 +129,10 @@ def test_the_model_is_free_between_batches(lens: bl.Lens) -> None:
 
 
 def test_coverages_add_up() -> None:
-    one, two = stream.RunSummary(texts=3, counted=2), stream.RunSummary(texts=2, counted=1, truncated=1)
+    one, two = (
+        stream.RunSummary(texts=3, counted=2),
+        stream.RunSummary(texts=2, counted=1, truncated=1),
+    )
     one.skip("empty", 1)
     two.skip("empty", 0)
     both = one.merged(two)
