@@ -33,6 +33,10 @@ class NoLossError(BertlensError, ValueError):
     """There is no loss to take gradients of."""
 
 
+class InterventionError(BertlensError, ValueError):
+    """A head or edge of this model cannot be switched off, or not on these inputs."""
+
+
 class ReportError(BertlensError):
     """A report is not complete: a figure of it could not be drawn."""
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from bertlens.attention.find_heads import Pointed
     from bertlens.attention.query_key import ScoreParts
     from bertlens.attention.text_scores import TextScores
     from bertlens.scores.head_scores import HeadScores
+    from bertlens.text.pointed import Pointed
     from bertlens.widgets.explorer import Explorer
 
 

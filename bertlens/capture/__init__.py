@@ -2,6 +2,8 @@
 
 from bertlens.capture.attention_function import Call, part
 from bertlens.capture.capture import Layer, Stored, StoredLayer, store, stream
+from bertlens.capture.edited_model import EditedModel, check_plan, without_edits
+from bertlens.capture.edits import EdgeEdit, Edit, Editor, HeadEdit, PatchEdit, Places
 from bertlens.capture.fingerprint import Fingerprint, fingerprint
 from bertlens.capture.loading import loaded, randomised, written
 from bertlens.capture.model_info import (
@@ -20,36 +22,50 @@ from bertlens.capture.prepared import plan_for
 from bertlens.capture.projection import Projected
 from bertlens.capture.raw_scores import scores_before_softmax
 from bertlens.capture.replay import Replay
+from bertlens.capture.running import head_outputs, outputs_with_edits, running
 from bertlens.capture.state import model_lock
-from bertlens.capture.submodel import answers
+from bertlens.capture.submodel import answers, unwrapped
 
 __all__ = [
     "Call",
     "CapturePlan",
+    "EdgeEdit",
+    "Edit",
+    "EditedModel",
+    "Editor",
     "Fingerprint",
+    "HeadEdit",
     "Layer",
+    "PatchEdit",
+    "Places",
     "Projected",
     "Replay",
     "Stored",
     "StoredLayer",
     "answers",
+    "check_plan",
     "config_of",
     "decoder_start",
     "device_of",
     "dtype_of",
     "fingerprint",
+    "head_outputs",
     "loaded",
     "model_lock",
     "most_heads",
     "most_tokens",
+    "outputs_with_edits",
     "part",
     "plan_for",
     "randomised",
+    "running",
     "scores_before_softmax",
     "store",
     "stream",
     "takes",
     "translates",
+    "unwrapped",
     "vocabulary_size",
+    "without_edits",
     "written",
 ]

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +48,9 @@ class Call:
     value: Tensor
     mask: Tensor | None
     options: dict[str, Any] = field(default_factory=dict)
+
+    edited: ClassVar[bool] = False
+    """Whether its heads do something else than the model's own."""
 
     def eager(self, value: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The family's own eager function: output and weights [batch, heads, from, to]."""
@@ -195,6 +198,8 @@ def fast_output(call: Call) -> Tensor:
     Soft caps, sinks and whatever a new family adds are found by comparing both once for each
     kind of module and set of options.
     """
+    if call.edited:
+        return call.eager()[0]
     names = frozenset(name for name, value in call.options.items() if value is not None)
     kind = (eager_function(call.module), type(call.module), names)
     if kind not in _sdpa_agrees:
@@ -207,5 +212,7 @@ def fast_output(call: Call) -> Tensor:
             tolerance = 2e-5 if expected.dtype == torch.float32 else 2e-2
             scale = expected.abs().max().clamp(min=1e-6)
             _sdpa_agrees[kind] = bool((output - expected).abs().max() <= tolerance * scale)
+            if _sdpa_agrees[kind]:
+                return output
         return expected
     return call.sdpa() if _sdpa_agrees[kind] else call.eager()[0]

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, fast_output, tapped
+from bertlens.capture.edits import Editor
 from bertlens.capture.hooks import attention_fields, taken
 from bertlens.capture.layouts import FORMS, Sizes
 from bertlens.capture.packed import Forwards, refused
@@ -31,11 +32,18 @@ class Receiver(Protocol):
 
 
 def run(
-    body: nn.Module, inputs: Mapping[str, Any], plan: CapturePlan, receiver: Receiver
+    body: nn.Module,
+    inputs: Mapping[str, Any],
+    plan: CapturePlan,
+    receiver: Receiver,
+    editor: Editor | None = None,
 ) -> tuple[Any, dict[str, int]]:
     """Run a body, inside `preserve_state`, and pass its attention to `receiver`.
 
     Returns its outputs, and the number of layers of each kind.
+
+    Args:
+        editor: changes what some heads do, see `edits`.
     """
     settle(body, inputs)
     counts: Counter[str] = Counter()
@@ -48,7 +56,12 @@ def run(
 
     def layer(path: str, call: Call) -> Tensor:
         kind = plan.taps.get(path)
-        return fast_output(call) if kind is None else receiver.call(kind, number(kind), call)
+        if kind is None:
+            return fast_output(call)
+        index = number(kind)
+        if editor is not None:
+            call = editor.edited(kind, index, call)
+        return receiver.call(kind, index, call)
 
     def doubt(path: str, call: Call, why: str) -> None:
         # Where the model lists its weights, each call was found to be a layer.

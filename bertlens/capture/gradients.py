@@ -10,10 +10,12 @@ from torch import Tensor, nn
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from bertlens.capture.attention_function import Call, fast_output, tapped
+from bertlens.capture.edited_model import EditedModel, without_edits
+from bertlens.capture.edits import EdgeEdit, HeadEdit, PatchEdit
 from bertlens.capture.prepared import prepare
 from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import base_of, unwrapped
-from bertlens.errors import NoAttentionError
+from bertlens.errors import InterventionError, NoAttentionError
 
 Loss = Callable[[Any, dict[str, Tensor]], Tensor]
 """Takes the model and its inputs, returns one number to take gradients of."""
@@ -42,6 +44,15 @@ def gradients(
             "interface, so no gradient can be taken at its weights. Load a model of another family."
         )
     layers: list[Tensor] = []
+    editor = None
+    if isinstance(model, EditedModel):
+        if any(not isinstance(e, EdgeEdit) and _sets_weights(e) for e in model.edits):
+            raise InterventionError(
+                "No gradient can be taken at the weights of a head that is uniform or patched. "
+                'Ablate it by method="zero" or "mean".'
+            )
+        editor = model.editor(inputs)
+    plain = without_edits(model)
 
     def keep(call: Call) -> Tensor:
         if id(call.module) not in tapped_ids:
@@ -49,12 +60,14 @@ def gradients(
         if not call.query.requires_grad:
             # Frozen parameters: the graph begins here.
             call.query = call.query.detach().requires_grad_()
+        if editor is not None:
+            call = editor.edited(kind, len(layers) % plan.layers[kind], call)
         output, weights = call.eager()
         layers.append(weights)
         return output
 
     with preserve_state(unwrapped(model), gradients=True), tapped(base_of(model), keep):
-        value = loss(model, dict(inputs))
+        value = loss(plain, dict(inputs))
         if not isinstance(value, Tensor) or value.numel() != 1:
             shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise TypeError(f"The loss must be one number in a tensor, got {shape}.")
@@ -74,6 +87,10 @@ def gradients(
         torch.zeros_like(weights) if gradient is None else gradient
         for weights, gradient in zip(layers, gradients_, strict=True)
     ]
+
+
+def _sets_weights(edit: HeadEdit | PatchEdit) -> bool:
+    return isinstance(edit, PatchEdit) or edit.method == "uniform"
 
 
 def has_masked_lm_head(model: nn.Module) -> bool:

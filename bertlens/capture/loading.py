@@ -5,11 +5,15 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import torch
 from torch import nn
 
+from bertlens.capture.edited_model import EditedModel
+from bertlens.capture.edits import HeadEdit
+from bertlens.capture.running import running
 from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import unwrapped
 
@@ -67,7 +71,11 @@ def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list
             "with AutoModelForCausalLM or AutoModelForSeq2SeqLM."
         )
     settings = {"do_sample": False, **options, "return_dict_in_generate": False}
-    with preserve_state(whole):
+    with preserve_state(whole), ExitStack() as stack:
+        if isinstance(model, EditedModel):
+            stack.enter_context(running(model, inputs))
+            if any(isinstance(e, HeadEdit) and e.method == "mean" for e in model.edits):
+                settings["use_cache"] = False  # the mean is over all positions so far
         ids = whole.generate(**inputs, **settings)
     return [int(i) for i in ids[0]]
 

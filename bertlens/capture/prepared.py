@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from bertlens.capture.calibration import forget, plan_of
+from bertlens.capture.edited_model import EditedModel, check_plan
 from bertlens.capture.forward import Receiver, run
 from bertlens.capture.plan import CapturePlan
 from bertlens.capture.state import preserve_state, random_state_kept
@@ -51,7 +52,12 @@ class PreparedModel:
 
     def run_borrowed(self, receiver: Receiver) -> Any:
         """As `run`, inside `borrowed`."""
-        outputs, layers = run(self.body, self.inputs, self.plan, receiver)
+        editor = None
+        if isinstance(self.model, EditedModel) and self.model.edits:
+            part = self.model.sample is not None
+            check_plan(self.plan, self.body, self.model.edits, part=part)
+            editor = self.model.editor(self.inputs)
+        outputs, layers = run(self.body, self.inputs, self.plan, receiver, editor)
         if layers != dict(self.plan.layers):
             forget(self.body)
             raise BertlensError(

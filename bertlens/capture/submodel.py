@@ -25,6 +25,8 @@ def unwrapped(model: nn.Module) -> nn.Module:
 def _inside(model: nn.Module) -> nn.Module:
     if isinstance(model, PreTrainedModel):
         return model
+    if hasattr(model, "edits") and hasattr(model, "model"):  # an EditedModel
+        return model.model  # type: ignore[return-value]
     if hasattr(model, "_orig_mod"):  # torch.compile
         return model._orig_mod  # type: ignore[return-value]
     if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):

@@ -10,6 +10,7 @@ from bertlens.attention.attention import Attention
 from bertlens.attention.captured import CaptureCache, CapturedWeights
 from bertlens.attention.maps import joined_kinds
 from bertlens.attention.prediction import predict
+from bertlens.text.edges import check_edges
 from bertlens.text.encoding import Encoding
 from bertlens.text.tokens import Token, Word
 
@@ -34,6 +35,9 @@ def attention_of_encodings(
         exact: keep eager's weights, instead of what they are made from.
         notes: what a person should know besides.
     """
+    if isinstance(lens.model, capture.EditedModel):
+        for i, encoding in enumerate(encodings):
+            check_edges(lens.model.edits, encoding, targets[i] if targets else None)
     inputs = lens.tensors(encodings, targets)
     capturing = _capture(lens, inputs, exact)
     stored = capturing.stored()

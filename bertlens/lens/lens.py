@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from bertlens import capture
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from bertlens.corpus.head_patterns import Pattern
     from bertlens.corpus.scan import Scan
     from bertlens.scores.head_scores import HeadScores
+    from bertlens.text.pointed import Pointed
     from bertlens.widgets.explorer import Explorer
 
 
@@ -322,5 +324,91 @@ class Lens(TextModel):
             progress=progress,
         )
 
+    def ablate(
+        self,
+        heads: Iterable[tuple[int, int]],
+        method: Literal["zero", "mean", "uniform"] = "zero",
+        *,
+        texts: Iterable[Any] | None = None,
+        kind: str | None = None,
+    ) -> Lens:
+        """A Lens on the same model with heads switched off; the model itself is not changed.
+
+        Its calls, `generate`, `scan`, `explore` and predictions all run so. It can be changed
+        further: `lens.ablate(...).knockout(...)`.
+
+            >>> lens.ablate([(2, 8), (0, 3)]).name
+            'all-MiniLM-L6-v2 without 2-8, 0-3 (zero)'
+
+        Args:
+            heads: (layer, head) pairs, counted from 0; query heads, where heads share keys.
+            method: "zero", the head's output before the output projection is 0; "mean", it is its
+                mean over the positions of the text; "uniform", its weights are spread evenly over
+                what its mask allows.
+            texts: with "mean": take the mean over these texts instead.
+            kind: of attention; by default the model's first, of an encoder-decoder the encoder's.
+
+        Raises:
+            IndexError: the model has no such head.
+            InterventionError: single heads of this model are not available.
+        """
+        from bertlens.lens.changed import ablated
+
+        return ablated(self, heads, method, texts, kind)
+
+    def knockout(
+        self,
+        from_: Pointed,
+        to: Pointed,
+        *,
+        layers: int | Iterable[int] | None = None,
+        heads: int | Iterable[int] | None = None,
+        kind: str | None = None,
+    ) -> Lens:
+        """A Lens on the same model with edges cut: no weight from some tokens to others.
+
+        The rest of each row is renormalised, as the softmax does it without them (Geva et al.
+        2023, "Dissecting Recall of Factual Associations"). Cutting changes all later layers.
+
+            >>> cut = lens.knockout("bought", ["straw", "berries"], layers=[2, 3])
+            >>> cut("I bought strawberries.").weights(2, 8)[2, 3:5].sum()
+            np.float32(0.0)
+
+        Args:
+            from_, to: tokens that attend and that are attended to, by index, label, or lists of
+                these; each text that is run must have them, while a scan leaves texts without them
+                as they are.
+            layers, heads: only these; all by default.
+            kind: of attention; by default the model's first.
+
+        Raises:
+            InterventionError: when run, a token would have nothing left to attend to.
+        """
+        from bertlens.lens.changed import knocked_out
+
+        return knocked_out(self, from_, to, layers, heads, kind)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Apply what this Lens changes to the caller's own code on the model.
+
+            with lens.ablate([(2, 8)]).running():
+                trainer.evaluate()
+
+        Only this thread sees it; the model's lock is held, so that captures on other threads wait.
+        It is taken back at the end, also after an exception. Training mode and gradients stay the
+        caller's own.
+
+        Raises:
+            InterventionError: the model is compiled, or spread over devices by DataParallel.
+        """
+        if not isinstance(self.model, capture.EditedModel) or not self.model.edits:
+            yield
+            return
+        with capture.running(self.model):
+            yield
+
     def __repr__(self) -> str:
-        return f"<Lens {self.name} ({type(self.model).__name__}, {self.dtype})>"
+        return (
+            f"<Lens {self.name} ({type(capture.without_edits(self.model)).__name__}, {self.dtype})>"
+        )

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from bertlens import capture
 from bertlens.errors import VocabularyError
 from bertlens.text.batch import padded
+from bertlens.text.edges import knocked_out
 from bertlens.text.encoding import Encoding, encode, started
 
 
@@ -110,7 +111,10 @@ class TextModel:
         """A batch for the model, [batch, tokens] on its device, padded on the right."""
         pad = getattr(self.tokenizer, "pad_token_id", None)
         made = padded(encodings, pad=pad, targets=targets)
-        return {name: tensor.to(self.device) for name, tensor in made.items()}
+        inputs = {name: tensor.to(self.device) for name, tensor in made.items()}
+        if isinstance(self.model, capture.EditedModel):
+            self.model.locate(inputs, knocked_out(self.model.edits, encodings, targets))
+        return inputs
 
     @property
     def config(self) -> Any:

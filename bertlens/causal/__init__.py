@@ -1,0 +1,1 @@
+"""What the model does without a head or an edge: effects, patching, attribution, pruning."""
