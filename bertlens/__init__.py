@@ -38,6 +38,7 @@ _HOMES = {
     "model_view": "bertlens.bertviz",
 }
 _MODULES = {
+    "causal": "bertlens.causal",
     "clustering": "bertlens.corpus.distances",
     "find_heads": "bertlens.corpus.head_patterns",
     "importance": "bertlens.corpus.importance",

@@ -22,7 +22,7 @@ from bertlens.capture.prepared import plan_for
 from bertlens.capture.projection import Projected
 from bertlens.capture.raw_scores import scores_before_softmax
 from bertlens.capture.replay import Replay
-from bertlens.capture.running import head_outputs, outputs_with_edits, running
+from bertlens.capture.running import EditedPass, head_outputs, outputs_with_edits, running
 from bertlens.capture.state import model_lock
 from bertlens.capture.submodel import answers, unwrapped
 
@@ -32,6 +32,7 @@ __all__ = [
     "EdgeEdit",
     "Edit",
     "EditedModel",
+    "EditedPass",
     "Editor",
     "Fingerprint",
     "HeadEdit",

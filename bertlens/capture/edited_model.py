@@ -51,14 +51,23 @@ class EditedModel(nn.Module):
 
     def editor(self, inputs: Mapping[str, Any] | None = None) -> Editor:
         """What applies the edits to one pass of `inputs`."""
-        ids = None if inputs is None else inputs.get("input_ids")
-        return Editor(self.edits, None if ids is None else _places.get(ids))  # type: ignore[no-untyped-call]
+        return editor_of(self, inputs)
 
     def forward(self, *args: Any, **named: Any) -> Any:
         from bertlens.capture.running import running  # which prepares passes, as captures do
 
         with running(self, named):
             return self.model(*args, **named)
+
+
+def editor_of(
+    model: nn.Module, inputs: Mapping[str, Any] | None, edits: Sequence[Edit] = ()
+) -> Editor:
+    """What applies a model's own edits, and `edits` after them, to a pass of `inputs`."""
+    own = model.edits if isinstance(model, EditedModel) else ()
+    ids = None if inputs is None else inputs.get("input_ids")
+    places = None if ids is None else _places.get(ids)  # type: ignore[no-untyped-call]
+    return Editor((*own, *edits), places)
 
 
 def without_edits(model: nn.Module) -> nn.Module:

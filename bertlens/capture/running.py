@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, eager_function, fast_output, tapped
-from bertlens.capture.edited_model import EditedModel, check_plan, without_edits
+from bertlens.capture.edited_model import EditedModel, check_plan, editor_of, without_edits
 from bertlens.capture.edits import EdgeEdit, Edit, Editor
 from bertlens.capture.prepared import prepare
 from bertlens.capture.state import attention_configs, model_lock, preserve_state, random_state_kept
@@ -51,8 +51,8 @@ class LayerNumbers:
         return kind, layers[turn]
 
 
-See = Callable[[str, int, Call, Tensor], None]
-"""Takes a kind, a layer, its call as edited and the call's output."""
+See = Callable[[str, int, Call, Tensor], Tensor | None]
+"""Takes a kind, a layer, its call as edited and the call's output; may return another output."""
 
 
 @contextmanager
@@ -111,7 +111,8 @@ def _sink(editor: Editor, numbers: LayerNumbers, see: See | None) -> Callable[[C
         edited = editor.edited(*place, call)
         output = edited.eager()[0] if edited.edited else _as_it_is(call)
         if see is not None:
-            see(*place, edited, output)
+            replaced = see(*place, edited, output)
+            output = output if replaced is None else replaced
         return output
 
     return sink
@@ -140,24 +141,48 @@ def _refuse_compiled(model: nn.Module) -> None:
         )
 
 
+class EditedPass:
+    """Runs the whole model, its task head included, with edits; see `outputs_with_edits`."""
+
+    def __init__(self, model: nn.Module, numbers: LayerNumbers) -> None:
+        self._model = model
+        self._whole = unwrapped(model)
+        self._numbers = numbers
+
+    def __call__(
+        self,
+        inputs: Mapping[str, Any],
+        edits: Sequence[Edit] = (),
+        *,
+        of: Mapping[str, Any] | None = None,
+        see: See | None = None,
+    ) -> Any:
+        """The model's outputs.
+
+        Args:
+            inputs: of the pass.
+            edits: besides those of an EditedModel.
+            of: inputs that `inputs` are copies of, to find the tokens that knockouts name.
+            see: as in `running`.
+        """
+        editor = editor_of(self._model, inputs if of is None else of, edits)
+        with running(self._whole, editor=editor, numbers=self._numbers, see=see):
+            return call_body(self._whole, inputs)
+
+
 @contextmanager
 def outputs_with_edits(
     model: nn.Module, sample: Mapping[str, Any], *, gradients: bool = False
-) -> Iterator[Callable[..., Any]]:
-    """A function of inputs and an Editor that runs the whole model, its task head included.
+) -> Iterator[EditedPass]:
+    """Hold the model in eval mode for passes with edits; afterwards it is as it was.
 
-    Inside, the model is in eval mode; afterwards it is as it was. Of an EditedModel the function's
-    Editor should hold its edits too.
+    Args:
+        sample: inputs with which the model runs, to find its layers.
+        gradients: of outputs may be taken inside; those of parameters are not touched.
     """
     whole = unwrapped(model)
     with model_lock(model), preserve_state(whole, gradients=gradients), random_state_kept():
-        numbers = LayerNumbers(without_edits(model), sample, ())
-
-        def run(inputs: Mapping[str, Any], editor: Editor, see: See | None = None) -> Any:
-            with running(whole, editor=editor, numbers=numbers, see=see):
-                return call_body(whole, inputs)
-
-        yield run
+        yield EditedPass(model, LayerNumbers(without_edits(model), sample, ()))
 
 
 @dataclass
