@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bertlens.attention.attention import Attention
     from bertlens.bertviz import head_view, model_view
-    from bertlens.errors import BertlensError
+    from bertlens.errors import BertlensError, ModelChangedError
     from bertlens.lens.lens import Lens
     from bertlens.scores.head_scores import HeadScores
     from bertlens.text.tokens import Token, Word
@@ -20,6 +20,7 @@ __all__ = [
     "BertlensError",
     "HeadScores",
     "Lens",
+    "ModelChangedError",
     "Token",
     "Word",
     "head_view",
@@ -32,6 +33,7 @@ _HOMES = {
     "BertlensError": "bertlens.errors",
     "HeadScores": "bertlens.scores.head_scores",
     "Lens": "bertlens.lens.lens",
+    "ModelChangedError": "bertlens.errors",
     "Token": "bertlens.text.tokens",
     "Word": "bertlens.text.tokens",
     "head_view": "bertlens.bertviz",
@@ -42,6 +44,7 @@ _MODULES = {
     "clustering": "bertlens.corpus.distances",
     "find_heads": "bertlens.corpus.head_patterns",
     "importance": "bertlens.corpus.importance",
+    "memory": "bertlens.attention.memory",
     "patterns": "bertlens.scores.patterns",
     "probes": "bertlens.probes",
     "surface": "bertlens.scores.catalogue",

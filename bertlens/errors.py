@@ -13,6 +13,10 @@ class OutOfReachError(BertlensError):
     """The model's family keeps what was asked for, such as queries and keys, out of reach."""
 
 
+class ModelChangedError(BertlensError):
+    """The model is not the one any more that an attention was made with."""
+
+
 class TextTooLongError(BertlensError, ValueError):
     """The text has more tokens than the model takes."""
 

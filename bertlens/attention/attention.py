@@ -134,6 +134,8 @@ class Attention(AttentionMaps):
             TypeError: a layer or head that is not an integer, or a head without a layer.
             ValueError: another norm.
             OutOfReachError: there are no value norms; see `value_norms`.
+            ModelChangedError: the weights were dropped to save memory (see `bertlens.memory`) and
+                the model has changed since; `lens(text, keep=True)` keeps them.
         """
         if norm is not None:
             if norm != "value":
@@ -150,6 +152,7 @@ class Attention(AttentionMaps):
         Raises:
             IndexError, TypeError: no such layer or head.
             OutOfReachError: the family keeps queries to itself, or there is no model behind this.
+            ModelChangedError: as `weights`.
         """
         from bertlens.attention.query_key import queries
 
@@ -207,6 +210,8 @@ class Attention(AttentionMaps):
         Raises:
             OutOfReachError: the family keeps values to itself, or does not hand the attention
                 output straight to a projection; or there is no model behind this.
+            ModelChangedError: the model has changed since, and the lens was called without
+                `keep=True`.
         """
         from bertlens.attention.value_norms import value_norms_of
 

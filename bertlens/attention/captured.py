@@ -1,111 +1,17 @@
-"""Weights that are made from a capture when asked, with a bound on how many captures live."""
+"""Weights that are made from a capture when they are needed."""
 
 from __future__ import annotations
 
-import threading
-import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
+from bertlens.attention.capture_cache import CaptureCache, Floats
 from bertlens.attention.sources import Weights
-from bertlens.capture import Call, Layer, Projected, Replay, Stored, StoredLayer, part
-from bertlens.errors import OutOfReachError
+from bertlens.capture import Call, Layer, Projected, StoredLayer, part
 
 Own: TypeAlias = list[int] | slice
-
-KEPT = 8
-"""So many of the newest captures keep their tensors; older ones are captured anew when asked."""
-
-_newest: OrderedDict[int, weakref.ref[CaptureCache]] = OrderedDict()
-_guard = threading.RLock()
-
-
-class CaptureCache:
-    """A pass of a model, whose tensors live while it is among the newest.
-
-    Args:
-        run: runs the model and returns what was stored; called again when weights are wanted after
-            the tensors were let go.
-        replay: the same pass again, for what was not stored.
-    """
-
-    def __init__(self, run: Callable[[], Stored], replay: Replay | None = None) -> None:
-        self._run = run
-        self._replay = replay
-        self._again: CaptureCache | None = None
-        self._stored: Stored | None = None
-        self._made: tuple[object, Weights] | None = None
-        self._lock = threading.RLock()
-
-    def made(self, key: object, make: Callable[[], Weights]) -> Weights:
-        """The weights `make` returns; the newest are kept, as a view asks head after head."""
-        with self._lock:
-            if self._made is None or self._made[0] != key:
-                weights = make()
-                weights.setflags(write=False)
-                self._made = (key, weights)
-            return self._made[1]
-
-    def stored(self) -> Stored:
-        """What the pass left, made anew if it was let go."""
-        with self._lock:
-            if self._stored is None:
-                self._stored = self._run()
-            stored = self._stored
-        _touch(self)
-        return stored
-
-    @property
-    def replay(self) -> Replay:
-        """The same pass again.
-
-        Raises:
-            OutOfReachError: there is no way back to the model.
-        """
-        if self._replay is None:
-            raise OutOfReachError(
-                "This attention has no model behind it, so there are only weights to look at. "
-                "Make it by calling a Lens on a text."
-            )
-        return self._replay
-
-    def has_calls(self, kind: str) -> bool:
-        """Whether queries and keys are there without running the model again."""
-        with self._lock:
-            stored, again = self._stored, self._again
-        if stored is not None and all(isinstance(x, StoredLayer) for x in stored.kinds[kind]):
-            return True
-        return again is not None and again.holds_tensors
-
-    def calls(self, kind: str) -> list[Layer]:
-        """Layers with queries and keys; where only weights were stored, the model runs again.
-
-        Raises:
-            OutOfReachError: the family keeps queries and keys to itself.
-        """
-        layers = self.stored().kinds[kind]
-        if all(isinstance(layer, StoredLayer) for layer in layers):
-            return layers
-        self.replay.check(kind)
-        with self._lock:
-            if self._again is None:
-                self._again = CaptureCache(self.replay.store)
-            again = self._again
-        return again.stored().kinds[kind]
-
-    def close(self) -> None:
-        """Let go of the tensors."""
-        with self._lock:
-            self._stored = self._made = self._again = None
-        with _guard:
-            _newest.pop(id(self), None)
-
-    @property
-    def holds_tensors(self) -> bool:
-        return self._stored is not None
 
 
 class CapturedWeights:
@@ -152,6 +58,7 @@ class CapturedWeights:
 
         Raises:
             OutOfReachError: the family keeps queries and keys to itself.
+            ModelChangedError: the model would have to run again, and has changed since.
         """
         found = self._capture.calls(self._kind)[layer]
         assert isinstance(found, StoredLayer)
@@ -160,8 +67,18 @@ class CapturedWeights:
     def project(
         self, visit: Callable[[int, Projected], None], *, layers: Collection[int] | None = None
     ) -> None:
-        """Run the model again and show what each layer's heads write, see `Replay.project`."""
-        self._capture.replay.project(self._kind, visit, text=self._text, layers=layers)
+        """Run the model again and show what each layer's heads write, see `Replay.project`.
+
+        Raises:
+            ModelChangedError: the model has changed since the capture.
+        """
+        with self._capture.unchanged() as replay:
+            replay.project(self._kind, visit, text=self._text, layers=layers)
+
+    def value_lengths(self) -> list[Floats]:
+        """||f(x_j)|| of each layer's values, [head, to] each; see `CaptureCache.value_lengths`."""
+        columns = self.own[1]
+        return [own[:, columns] for own in self._capture.value_lengths(self._kind, self._text)]
 
     @property
     def text(self) -> int:
@@ -217,16 +134,3 @@ class CapturedWeights:
     @property
     def holds_tensors(self) -> bool:
         return self._capture.holds_tensors
-
-
-def _touch(capture: CaptureCache) -> None:
-    """Note that `capture` was used, and let the oldest beyond KEPT go."""
-    key = id(capture)
-    with _guard:
-        _newest[key] = weakref.ref(capture, lambda _: _newest.pop(key, None))
-        _newest.move_to_end(key)
-        oldest = list(_newest.values())[:-KEPT]
-    for reference in oldest:
-        old = reference()
-        if old is not None:
-            old.close()

@@ -172,7 +172,10 @@ class AttentionMaps:
         self._kinds = {self.kind_name: self}
 
     def close(self) -> None:
-        """Free the tensors behind the weights; they are made anew if they are asked for again."""
+        """Free the tensors behind the weights, unless the lens was called with `keep=True`.
+
+        They are made anew when they are needed again, if the model has not changed since.
+        """
         self.source.close()
 
     def __repr__(self) -> str:

@@ -91,14 +91,8 @@ def value_norms_of(attention: Attention) -> Attention:
     if attention.level == "word":
         return value_norms_of(at_token_level(attention, "Value norms")).to_words()
     source = captured(attention, "Value norms")
-    lengths: list[Floats] = []
-
-    def measure(_: int, projected: Projected) -> None:
-        columns = source.own[1]
-        lengths.append(np.linalg.norm(projected.values.numpy()[:, columns], axis=-1))
-
-    source.project(measure)
-    return derived(attention, Norms(source, lengths), "value norms", CAVEAT, value_norms_of)
+    norms = Norms(source, source.value_lengths())
+    return derived(attention, norms, "value norms", CAVEAT, value_norms_of)
 
 
 def transformed_values(attention: Attention, layer: int) -> tuple[Floats, Floats, Floats]:
@@ -109,6 +103,7 @@ def transformed_values(attention: Attention, layer: int) -> tuple[Floats, Floats
     Raises:
         IndexError, TypeError: no such layer.
         OutOfReachError: the family keeps values, or what is made of them, out of reach.
+        ModelChangedError: the model has changed since the text was run through it.
     """
     source = captured(at_token_level(attention, "Values"), "Values")
     layer = checked_index(layer, attention.n_layers, "layer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, fast_output
 from bertlens.capture.fingerprint import Fingerprint, fingerprint
+from bertlens.capture.frozen import frozen
 from bertlens.capture.layouts import FORMS
 from bertlens.capture.plan import CapturePlan
 from bertlens.capture.prepared import prepare
@@ -29,6 +30,11 @@ class Layer(Protocol):
     def n_heads(self) -> int: ...
 
     @property
+    def n_texts(self) -> int:
+        """How many texts are in the batch."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, int]:
         """How many tokens attend and are attended to."""
         ...
@@ -36,6 +42,11 @@ class Layer(Protocol):
     @property
     def broken(self) -> bool:
         """Whether the layer's weights contain NaN."""
+        ...
+
+    @property
+    def tensors(self) -> Iterator[Tensor]:
+        """What the layer holds."""
         ...
 
     def weights(self) -> Tensor:
@@ -55,8 +66,21 @@ class StoredLayer:
         return self.call.query.shape[1]
 
     @property
+    def n_texts(self) -> int:
+        return len(self.call.query)
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.call.query.shape[-2], self.call.key.shape[-2]
+
+    @property
+    def tensors(self) -> Iterator[Tensor]:
+        call = self.call
+        for value in (call.query, call.key, call.mask, *call.options.values()):
+            if isinstance(value, Tensor):
+                yield value
+            elif isinstance(value, tuple):
+                yield from (item for item in value if isinstance(item, Tensor))
 
     def weights(self) -> Tensor:
         """Weights [batch, heads, from, to], float32 on the CPU, made by the family's function."""
@@ -79,12 +103,20 @@ class DenseLayer:
         return self.stored.shape[1]
 
     @property
+    def n_texts(self) -> int:
+        return len(self.stored)
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.stored.shape[-2], self.stored.shape[-1]
 
     @property
     def broken(self) -> bool:
         return bool(self.stored.isnan().any())
+
+    @property
+    def tensors(self) -> Iterator[Tensor]:
+        yield self.stored
 
     def weights(self) -> Tensor:
         return self.stored
@@ -105,6 +137,17 @@ class Stored:
     plan: CapturePlan
     fingerprint: Fingerprint
     logits: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the layers' tensors take; what they share counts once."""
+        storages = {
+            storage.data_ptr(): storage.nbytes()
+            for layers in self.kinds.values()
+            for layer in layers
+            for storage in (tensor.untyped_storage() for tensor in layer.tensors)
+        }
+        return sum(storages.values())
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -153,7 +196,7 @@ class _StoreCalls(_StoreWeights):
         # Some CPU kernels turn rows of NaN into zeros, so the output alone does not tell.
         sound = call.query.isfinite().all() and call.key.isfinite().all()
         broken = not sound or bool(output.isnan().any())
-        self.kinds.setdefault(kind, []).append(StoredLayer(call, broken))
+        self.kinds.setdefault(kind, []).append(StoredLayer(frozen(call), broken))
         return output
 
 

@@ -12,8 +12,13 @@ from torch import Tensor, nn
 from bertlens.capture.state import CHANGED_BY_A_PASS, model_lock
 from bertlens.capture.submodel import unwrapped
 
-SAMPLES_PER_TENSOR = 8
-"""Values compared of each parameter: writing through `.data` leaves its version as it was."""
+SAMPLES_PER_TENSOR = 256
+SAMPLE_STEP = 2039
+"""Every so many values of a parameter are compared, and at least `SAMPLES_PER_TENSOR` of each.
+
+Writing through `.data` leaves a parameter's version as it was. The step is odd, as columns are not,
+so that it meets every row and column in turn: a head's slice of 64 columns some ten times.
+"""
 
 _NO_PART_OF_A_PASS = frozenset(
     {
@@ -34,14 +39,14 @@ class Fingerprint:
     Attributes:
         tensors: hash of id, address and version of every parameter and persistent buffer. An
             optimizer's step, `load_state_dict` and any other writing in place count up a version.
-        values: a few values of each, as bytes.
+        values: hash of a sample of the values of each.
         modules: hash of the modules, their order, their hooks and replaced forwards.
         settings: hash of the modules' own numbers and names, among them PEFT's active, disabled and
             merged adapters and their scaling, and of the configuration.
     """
 
     tensors: int
-    values: bytes
+    values: int
     modules: int
     settings: int
 
@@ -79,8 +84,8 @@ def fingerprint(model: nn.Module) -> Fingerprint:
         for module in unwrapped(model).modules():
             own = vars(module)
             modules += (id(module), type(module), id(own.get("forward")))
-            modules += map(id, own["_forward_hooks"].values())
-            modules += map(id, own["_forward_pre_hooks"].values())
+            modules += _hooks(own["_forward_hooks"])
+            modules += _hooks(own["_forward_pre_hooks"])
             settings.append(_plain(own))
             for tensor, persistent in _tensors(module):
                 tensors.append(_identity(tensor) if persistent else (tensor.shape, tensor.dtype))
@@ -88,7 +93,7 @@ def fingerprint(model: nn.Module) -> Fingerprint:
                 if sample is not None:
                     samples.append(sample)
     return Fingerprint(
-        hash(tuple(tensors)), _bytes(samples), hash(tuple(modules)), hash(tuple(settings))
+        hash(tuple(tensors)), hash(_bytes(samples)), hash(tuple(modules)), hash(tuple(settings))
     )
 
 
@@ -113,6 +118,15 @@ def _tensors(module: nn.Module) -> Iterator[tuple[Tensor, bool]]:
                 yield tensor, True
 
 
+def _hooks(hooks: Mapping[int, Any]) -> list[int]:
+    """Hooks that may change what a module returns: transformers' own only record it."""
+    return [
+        id(hook)
+        for hook in hooks.values()
+        if getattr(hook, "__module__", None) != "transformers.utils.output_capturing"
+    ]
+
+
 def _identity(tensor: Tensor) -> tuple[int, int, int]:
     version = -1 if tensor.is_inference() else tensor._version
     try:
@@ -129,7 +143,7 @@ def _sample(tensor: Tensor) -> Tensor | None:
     if not tensor.is_contiguous() or type(tensor) not in (Tensor, nn.Parameter):
         return None
     flat = tensor.detach().view(-1)
-    return flat[:: max(1, n // SAMPLES_PER_TENSOR)][:SAMPLES_PER_TENSOR]
+    return flat[:: min(SAMPLE_STEP, n // SAMPLES_PER_TENSOR | 1)]
 
 
 def _bytes(samples: list[Tensor]) -> bytes:

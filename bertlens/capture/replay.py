@@ -41,9 +41,9 @@ class Replay:
             )
         return prepared
 
-    def store(self) -> Stored:
-        """Queries, keys and what else weights are made from, of a pass of eager attention."""
-        return store(self.model, self.inputs, eager=True)
+    def store(self, *, exact: bool = False, eager: bool = False) -> Stored:
+        """What weights are made from; arguments as those of `capture.store`."""
+        return store(self.model, self.inputs, exact=exact, eager=eager)
 
     def project(
         self,

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 def many(
-    lens: Lens, texts: Iterable[Any], *, batch_size: int, truncate: bool, exact: bool
+    lens: Lens,
+    texts: Iterable[Any],
+    *,
+    batch_size: int,
+    truncate: bool,
+    exact: bool,
+    keep: bool,
 ) -> list[Attention]:
     """See `Lens.many`."""
     if batch_size < 1:
@@ -29,7 +35,7 @@ def many(
         batch = pairs[at : at + batch_size]
         targets = [target for _, target in batch if target is not None]
         made += attention_of_encodings(
-            lens, [source for source, _ in batch], targets or None, exact=exact
+            lens, [source for source, _ in batch], targets or None, exact=exact, keep=keep
         )
     return made
 

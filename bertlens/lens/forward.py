@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from torch import Tensor
+
 from bertlens import capture
 from bertlens.attention.attention import Attention
-from bertlens.attention.captured import CaptureCache, CapturedWeights
+from bertlens.attention.capture_cache import CaptureCache
+from bertlens.attention.captured import CapturedWeights
 from bertlens.attention.maps import joined_kinds
 from bertlens.attention.prediction import predict
 from bertlens.text.edges import check_edges
@@ -26,20 +29,28 @@ def attention_of_encodings(
     targets: Sequence[Encoding] | None = None,
     *,
     exact: bool = False,
+    keep: bool = False,
+    since: capture.Fingerprint | None = None,
     notes: Sequence[str] = (),
 ) -> list[Attention]:
     """One Attention a text, each of the model's first kind; `kind` leads to the others.
 
     Args:
         targets: for an encoder-decoder, what its decoder reads, one a text.
-        exact: keep eager's weights, instead of what they are made from.
-        notes: what a person should know besides.
+        exact: store eager's weights, instead of what they are made from.
+        keep: never drop what is stored, and store what value norms are made from too.
+        since: of the model as it has to be still.
+        notes: what else to know when reading the weights.
+
+    Raises:
+        ModelChangedError: the model has changed since `since`.
     """
     if isinstance(lens.model, capture.EditedModel):
         for i, encoding in enumerate(encodings):
             check_edges(lens.model.edits, encoding, targets[i] if targets else None)
     inputs = lens.tensors(encodings, targets)
-    capturing = _capture(lens, inputs, exact)
+    replay = capture.Replay(lens.model, inputs)
+    capturing = CaptureCache(replay, exact=exact, keep=keep, since=since)
     stored = capturing.stored()
     made = []
     for i, encoding in enumerate(encodings):
@@ -65,13 +76,16 @@ def attention_of_encodings(
     return made
 
 
-def attention_of_inputs(lens: Lens, inputs: Mapping[str, Any], *, exact: bool = False) -> Attention:
+def attention_of_inputs(
+    lens: Lens, inputs: Mapping[str, Any], *, exact: bool = False, keep: bool = False
+) -> Attention:
     """An Attention of what is no text, such as an image: its tokens are numbered positions."""
-    on_device = {
-        name: value.to(lens.device) if hasattr(value, "to") else value
+    # The caller may write into tensors of theirs, and the same pass may have to be made again.
+    own = {
+        name: value.to(lens.device, copy=True) if isinstance(value, Tensor) else value
         for name, value in inputs.items()
     }
-    capturing = _capture(lens, on_device, exact)
+    capturing = CaptureCache(capture.Replay(lens.model, own), exact=exact, keep=keep)
     stored = capturing.stored()
     common: dict[str, Any] = {
         "model_name": lens.name,
@@ -82,13 +96,6 @@ def attention_of_inputs(lens: Lens, inputs: Mapping[str, Any], *, exact: bool = 
         ),
     }
     return _kinds(lens, capturing, 0, True, {}, common)
-
-
-def _capture(lens: Lens, inputs: Mapping[str, Any], exact: bool) -> CaptureCache:
-    return CaptureCache(
-        lambda: capture.store(lens.model, inputs, exact=exact),
-        capture.Replay(lens.model, inputs),
-    )
 
 
 def _sides(encoding: Encoding, target: Encoding | None) -> dict[str, tuple[Encoding, Encoding]]:

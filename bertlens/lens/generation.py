@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from bertlens.lens.lens import Lens
 
 
-def generate(lens: Lens, prompt: str, *, max_new_tokens: int, options: dict[str, Any]) -> Attention:
+def generate(
+    lens: Lens, prompt: str, *, max_new_tokens: int, keep: bool, options: dict[str, Any]
+) -> Attention:
     """See `Lens.generate`.
 
     What a step attends to depends on nothing that comes later, so one pass over the whole text
@@ -26,11 +28,11 @@ def generate(lens: Lens, prompt: str, *, max_new_tokens: int, options: dict[str,
         start, *new = _written(lens, encoding, max_new_tokens, options)
         # The decoder never reads the last token that it wrote.
         target = continued(lens.tokenizer, _beginning(lens, start), new[:-1], segment=0)
-        return attention_of_encodings(lens, [encoding], [target], notes=[_note(new)])[0]
+        return attention_of_encodings(lens, [encoding], [target], keep=keep, notes=[_note(new)])[0]
     prompt_only = without_closing_specials(encoding)
     new = _written(lens, prompt_only, max_new_tokens, options)[len(prompt_only) :]
     whole = continued(lens.tokenizer, prompt_only, new, segment=1)
-    return attention_of_encodings(lens, [whole], notes=[_note(new)])[0]
+    return attention_of_encodings(lens, [whole], keep=keep, notes=[_note(new)])[0]
 
 
 def _written(lens: Lens, encoding: Encoding, n: int, options: dict[str, Any]) -> list[int]:

@@ -93,6 +93,7 @@ class Lens(TextModel):
         truncate: bool = False,
         window: None = None,
         exact: bool = False,
+        keep: bool = False,
     ) -> Attention: ...
     @overload
     def __call__(
@@ -103,6 +104,7 @@ class Lens(TextModel):
         window: int,
         overlap: int | None = None,
         exact: bool = False,
+        keep: bool = False,
     ) -> Windows: ...
     def __call__(
         self,
@@ -116,6 +118,7 @@ class Lens(TextModel):
         window: int | None = None,
         overlap: int | None = None,
         exact: bool = False,
+        keep: bool = False,
     ) -> Attention | Windows:
         """The attention of one text or a pair of texts.
 
@@ -131,6 +134,9 @@ class Lens(TextModel):
             exact: run the family's eager attention and keep its weights (equal within 1e-6 to
                 `output_attentions=True`); otherwise queries and keys are stored while the fast
                 implementation makes the output, and weights are made when asked (within 1e-5).
+            keep: keep what weights, queries, keys and value norms are made from, whatever becomes
+                of the model; this takes a second pass. Otherwise tensors are dropped beyond
+                `bertlens.memory.limit()` bytes and made again, if the model has not changed since.
 
         Raises:
             TypeError: a text that is not a string, words that are not a list of strings, or both.
@@ -144,26 +150,26 @@ class Lens(TextModel):
             if truncate or inputs is not None:
                 raise TypeError("window=... takes the whole text: leave out truncate= and inputs=.")
             given = self._one_text(text, words)
-            return Windows(self, given, size=window, overlap=overlap, exact=exact)
+            return Windows(self, given, size=window, overlap=overlap, exact=exact, keep=keep)
         if overlap is not None:
             raise TypeError("overlap=... belongs to windows: give window=... too.")
         if inputs is not None:
-            return attention_of_inputs(self, inputs, exact=exact)
+            return attention_of_inputs(self, inputs, exact=exact, keep=keep)
         if self.takes != "input_ids":
-            return attention_of_inputs(self, self._processed(text), exact=exact)
+            return attention_of_inputs(self, self._processed(text), exact=exact, keep=keep)
         if self.reads_target:
             source = self.encode(text, words=words, truncate=truncate)
             target = text_pair if words is None else words_pair
             if target is None:
-                return attention_of_encodings(self, [source], exact=exact)[0]
+                return attention_of_encodings(self, [source], exact=exact, keep=keep)[0]
             read = self.encode_target(target, truncate=truncate)
-            return attention_of_encodings(self, [source], [read], exact=exact)[0]
+            return attention_of_encodings(self, [source], [read], exact=exact, keep=keep)[0]
         encoding = self.encode(
             text, text_pair, words=words, words_pair=words_pair, truncate=truncate
         )
         # A classifier that is an encoder-decoder reads its own text again.
         targets = [self.encode_again(encoding)] if self.translates else None
-        return attention_of_encodings(self, [encoding], targets, exact=exact)[0]
+        return attention_of_encodings(self, [encoding], targets, exact=exact, keep=keep)[0]
 
     def many(
         self,
@@ -172,6 +178,7 @@ class Lens(TextModel):
         batch_size: int = 8,
         truncate: bool = False,
         exact: bool = False,
+        keep: bool = False,
     ) -> list[Attention]:
         """The attention of many texts, run in padded batches; each comes without padding.
 
@@ -179,16 +186,18 @@ class Lens(TextModel):
             texts: strings, pairs (tuples of two strings) or word lists (lists of strings); of an
                 encoder-decoder, sources or pairs of source and target.
             batch_size: so many texts go through the model together.
-            truncate, exact: as in a call.
+            truncate, exact, keep: as in a call.
 
         Raises:
             as a call; a TypeError says which text.
         """
         from bertlens.lens.batches import many
 
-        return many(self, texts, batch_size=batch_size, truncate=truncate, exact=exact)
+        return many(self, texts, batch_size=batch_size, truncate=truncate, exact=exact, keep=keep)
 
-    def generate(self, prompt: str, *, max_new_tokens: int = 20, **options: Any) -> Attention:
+    def generate(
+        self, prompt: str, *, max_new_tokens: int = 20, keep: bool = False, **options: Any
+    ) -> Attention:
         """Let the model write, and show the attention of every step as one.
 
         A causal model's text is the prompt (segment 0) and what it wrote (segment 1); an
@@ -196,6 +205,7 @@ class Lens(TextModel):
         each step unless `options` say else.
 
         Args:
+            keep: as in a call.
             options: of transformers' `generate`, such as do_sample=True or num_beams=4.
 
         Raises:
@@ -203,7 +213,7 @@ class Lens(TextModel):
         """
         from bertlens.lens.generation import generate
 
-        return generate(self, prompt, max_new_tokens=max_new_tokens, options=options)
+        return generate(self, prompt, max_new_tokens=max_new_tokens, keep=keep, options=options)
 
     def explore(
         self, text: str, text_pair: str | None = None, *, truncate: bool = False, **traits: Any

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from bertlens import capture
 from bertlens.attention.attention import Attention
 from bertlens.attention.sources import DerivedWeights, Weights
 from bertlens.lens.forward import attention_of_encodings
@@ -22,7 +23,10 @@ MOST_STITCHED = 2**28
 
 
 class Windows(Sequence[Attention]):
-    """Overlapping parts of a long text, each an Attention; made when looked at.
+    """Overlapping parts of a long text, each an Attention; made when looked at, or all at once.
+
+    All windows show the model as it was when the lens was called. One that would have to be made
+    after the model has changed raises ModelChangedError, unless they were made with `keep=True`.
 
     Attributes:
         encodings: of the parts; give these to `lens.scan` to score a long text.
@@ -38,6 +42,7 @@ class Windows(Sequence[Attention]):
         size: int | None = None,
         overlap: int | None = None,
         exact: bool = False,
+        keep: bool = False,
     ) -> None:
         limit = lens.max_tokens
         size = limit if size is None else size
@@ -66,8 +71,13 @@ class Windows(Sequence[Attention]):
             _noted(part, i, len(parts), start)
             for i, (part, start) in enumerate(zip(parts, self.starts, strict=True))
         )
+        self._keep = keep
+        self._since = capture.fingerprint(lens.model)
         self._made: dict[int, Attention] = {}
         self.tokens, self.words = _text_only(encode(lens.tokenizer, text))
+        if keep:
+            for i in range(len(self)):
+                self[i]
 
     def __len__(self) -> int:
         return len(self.encodings)
@@ -84,7 +94,11 @@ class Windows(Sequence[Attention]):
         index %= len(self)
         if index not in self._made:
             (self._made[index],) = attention_of_encodings(
-                self._lens, [self.encodings[index]], exact=self._exact
+                self._lens,
+                [self.encodings[index]],
+                exact=self._exact,
+                keep=self._keep,
+                since=self._since,
             )
         return self._made[index]
 

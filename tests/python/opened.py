@@ -21,7 +21,8 @@ from transformers import (
 
 import bertlens as bl
 from bertlens import capture
-from bertlens.attention.captured import CaptureCache, CapturedWeights
+from bertlens.attention.capture_cache import CaptureCache
+from bertlens.attention.captured import CapturedWeights
 from tests.python.tiny import tiny, tokenizer_for
 
 TEXT = "At the store, I bought fresh strawberries."
@@ -95,6 +96,6 @@ def attention_of(family: str, text: str = TEXT, *, exact: bool = False) -> bl.At
     encoding = lens.encode(text)
     inputs = lens.tensors([encoding])
     replay = capture.Replay(lens.model, inputs)
-    run = CaptureCache(lambda: capture.store(lens.model, inputs, exact=exact), replay)
+    run = CaptureCache(replay, exact=exact)
     source = CapturedWeights(run, run.stored().plan.kinds[0])
     return bl.Attention(source, encoding.tokens, encoding.words, lens=lens)

@@ -27,6 +27,10 @@ def write_through_data(model: Any) -> None:
     model.encoder.layer[1].output.dense.weight.data.mul_(1.5)
 
 
+def write_one_head_through_data(model: Any) -> None:
+    model.encoder.layer[1].attention.self.value.weight.data[:, 16:24] += 1
+
+
 def load_other_weights(model: Any) -> None:
     model.load_state_dict({name: 2 * value for name, value in model.state_dict().items()})
 
@@ -62,6 +66,7 @@ def replace_a_forward(model: Any) -> None:
     [
         (train_one_step, "its parameters"),
         (write_through_data, "its parameters"),
+        (write_one_head_through_data, "its parameters"),
         (load_other_weights, "its parameters"),
         (load_equal_weights, "its parameters"),
         (exchange_a_parameter, "its parameters"),
@@ -96,6 +101,10 @@ def freeze(model: Any) -> None:
     model.requires_grad_(False)
 
 
+def ask_transformers_for_attentions(model: Any) -> None:
+    model(torch.tensor([[1, 2, 3]]), output_attentions=True)
+
+
 def look_at_weights(model: Any) -> None:
     attention = bl.Lens(model, tokenizer_for("bert"))(TEXT)
     attention.weights()
@@ -104,7 +113,14 @@ def look_at_weights(model: Any) -> None:
 
 @pytest.mark.parametrize(
     "use",
-    [switch_mode, switch_implementation, compute_gradients, freeze, look_at_weights],
+    [
+        switch_mode,
+        switch_implementation,
+        compute_gradients,
+        freeze,
+        ask_transformers_for_attentions,
+        look_at_weights,
+    ],
     ids=lambda value: value.__name__,
 )
 def test_a_model_that_is_only_used_keeps_its_fingerprint(use: Callable[[Any], None]) -> None:

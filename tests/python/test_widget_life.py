@@ -10,7 +10,6 @@ import pytest
 from ipywidgets.widgets import widget
 
 import bertlens as bl
-from bertlens.attention.captured import KEPT
 from bertlens.widgets import bundle
 from tests.python.page import Page, countable
 
@@ -86,9 +85,17 @@ def test_texts_that_were_typed_and_left_are_freed(lens: bl.Lens) -> None:
     assert mine.is_cached
 
 
-def test_a_cell_run_a_hundred_times_keeps_the_newest_eight_captures(lens: bl.Lens) -> None:
-    views = [lens(STORE).explore() for _ in range(100)]
-    assert [view.attention.is_cached for view in views] == [False] * (100 - KEPT) + [True] * KEPT
+def test_a_cell_run_a_hundred_times_stays_within_the_limit(lens: bl.Lens) -> None:
+    before = bl.memory.used()
+    first_view = lens(STORE).explore()
+    room = 8 * (bl.memory.used() - before)
+    try:
+        bl.memory.set_limit(room)
+        views = [first_view] + [lens(STORE).explore() for _ in range(99)]
+        assert bl.memory.used() - before <= room
+        assert [view.attention.is_cached for view in views] == [False] * 92 + [True] * 8
+    finally:
+        bl.memory.set_limit(bl.memory.DEFAULT_LIMIT)
     first = Page(views[0])
     reply, block = first.ask("block", layer=0, heads=[0], level="token")
     assert reply["ok"]
