@@ -5,7 +5,7 @@ from bertlens.capture.capture import Layer, Stored, StoredLayer, store, stream
 from bertlens.capture.edited_model import EditedModel, check_plan, without_edits
 from bertlens.capture.edits import EdgeEdit, Edit, Editor, HeadEdit, PatchEdit, Places
 from bertlens.capture.fingerprint import Fingerprint, fingerprint
-from bertlens.capture.loading import loaded, randomised, written
+from bertlens.capture.loading import generation_setting, loaded, randomised, written
 from bertlens.capture.model_info import (
     config_of,
     decoder_start,
@@ -50,6 +50,7 @@ __all__ = [
     "device_of",
     "dtype_of",
     "fingerprint",
+    "generation_setting",
     "head_outputs",
     "loaded",
     "model_lock",

@@ -55,11 +55,14 @@ def randomised(model: nn.Module, seed: int) -> nn.Module:
     return new.eval()
 
 
-def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list[int]:
-    """The ids of the whole text: a causal model's prompt and what follows, or a decoder's own.
+def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list[list[int]]:
+    """The ids that the model returns, a list for each sequence, the most probable first.
+
+    Of a causal model the prompt and what follows, of an encoder-decoder what its decoder reads and
+    writes. What the model's generation_config says holds unless `options` say else.
 
     Args:
-        options: of transformers' `generate`; the most probable token is taken unless they say else.
+        options: of transformers' `generate`.
 
     Raises:
         TypeError: the model has no head to write with.
@@ -70,14 +73,22 @@ def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list
             f"{type(whole).__name__} cannot write: it has no language-model head for that. Load it "
             "with AutoModelForCausalLM or AutoModelForSeq2SeqLM."
         )
-    settings = {"do_sample": False, **options, "return_dict_in_generate": False}
+    settings = {**options, "return_dict_in_generate": False}
     with preserve_state(whole), ExitStack() as stack:
         if isinstance(model, EditedModel):
             stack.enter_context(running(model, inputs))
             if any(isinstance(e, HeadEdit) and e.method == "mean" for e in model.edits):
                 settings["use_cache"] = False  # the mean is over all positions so far
         ids = whole.generate(**inputs, **settings)
-    return [int(i) for i in ids[0]]
+    return [[int(i) for i in sequence] for sequence in ids]
+
+
+def generation_setting(model: nn.Module, name: str, options: Mapping[str, Any]) -> Any:
+    """A setting of `generate`: from the options, else from the generation_config that holds."""
+    if name in options:
+        return options[name]
+    own = getattr(unwrapped(model), "generation_config", None)
+    return getattr(options.get("generation_config") or own, name, None)
 
 
 def _auto_class(config: Any) -> Any:

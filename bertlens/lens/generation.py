@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from bertlens.lens.lens import Lens
 
 
+DEFAULT_NEW_TOKENS = 20
+"""Tokens that a model writes where neither the caller nor its generation_config says how many."""
+
+
 def generate(
-    lens: Lens, prompt: str, *, max_new_tokens: int, keep: bool, options: dict[str, Any]
+    lens: Lens, prompt: str, *, max_new_tokens: int | None, keep: bool, options: dict[str, Any]
 ) -> Attention:
     """See `Lens.generate`.
 
@@ -24,19 +28,60 @@ def generate(
     gives the weights of every step.
     """
     encoding = lens.encode(prompt)
+    options = {**options, **_length(lens, max_new_tokens, options)}
     if lens.translates:
-        start, *new = _written(lens, encoding, max_new_tokens, options)
+        (start, *new), notes = _written(lens, encoding, 1, options)
         # The decoder never reads the last token that it wrote.
         target = continued(lens.tokenizer, _beginning(lens, start), new[:-1], segment=0)
-        return attention_of_encodings(lens, [encoding], [target], keep=keep, notes=[_note(new)])[0]
-    prompt_only = without_closing_specials(encoding)
-    new = _written(lens, prompt_only, max_new_tokens, options)[len(prompt_only) :]
-    whole = continued(lens.tokenizer, prompt_only, new, segment=1)
-    return attention_of_encodings(lens, [whole], keep=keep, notes=[_note(new)])[0]
+        return attention_of_encodings(lens, [encoding], [target], keep=keep, notes=notes)[0]
+    own = without_closing_specials(lens.tokenizer, encoding)
+    ids, notes = _written(lens, own, len(own), options)
+    whole = continued(lens.tokenizer, own, ids[len(own) :], segment=1)
+    return attention_of_encodings(lens, [whole], keep=keep, notes=notes)[0]
 
 
-def _written(lens: Lens, encoding: Encoding, n: int, options: dict[str, Any]) -> list[int]:
-    return capture.written(lens.model, lens.tensors([encoding]), max_new_tokens=n, **options)
+def _length(
+    lens: Lens, max_new_tokens: int | None, options: dict[str, Any]
+) -> dict[str, int | None]:
+    """How much to write: what the caller says, else the generation_config, else a default."""
+    if max_new_tokens is not None:
+        if options.get("max_length") is not None:
+            raise TypeError("Give either max_new_tokens or max_length, not both.")
+        return {"max_new_tokens": max_new_tokens}
+    if options.get("max_length") is not None:
+        # A max_new_tokens of the model's generation_config would win over it.
+        return {"max_new_tokens": None}
+    limits = ("max_new_tokens", "max_length", "max_time")
+    if any(capture.generation_setting(lens.model, name, options) for name in limits):
+        return {}
+    return {"max_new_tokens": DEFAULT_NEW_TOKENS}
+
+
+def _written(
+    lens: Lens, encoding: Encoding, start: int, options: dict[str, Any]
+) -> tuple[list[int], list[str]]:
+    """The ids of the first sequence, of which `start` were there before, and notes on it."""
+
+    def setting(name: str) -> Any:
+        return capture.generation_setting(lens.model, name, options)
+
+    first, *others = capture.written(lens.model, lens.tensors([encoding]), **options)
+    if others:
+        # Sequences of one batch are padded to the longest.
+        ends = setting("eos_token_id")
+        ends = set(ends if isinstance(ends, list | tuple) else [ends])
+        end = next((i for i in range(start, len(first)) if first[i] in ends), len(first) - 1)
+        first = first[: end + 1]
+    count = len(first) - start
+    notes = [f"The model wrote {count} token{'s' * (count != 1)}."]
+    if others:
+        notes.append(
+            f"{len(others) + 1} sequences were generated; this is the first, and the others are "
+            "dropped."
+        )
+    if setting("do_sample"):
+        notes.append("Tokens were drawn at random: do_sample=False takes the most probable.")
+    return first, notes
 
 
 def _beginning(lens: Lens, start: int) -> Encoding:
@@ -47,7 +92,3 @@ def _beginning(lens: Lens, start: int) -> Encoding:
         words=(Word(piece, (0,), 0, True, None),),
         text="",
     )
-
-
-def _note(new: list[int]) -> str:
-    return f"The model wrote {len(new)} tokens."

@@ -196,20 +196,28 @@ class Lens(TextModel):
         return many(self, texts, batch_size=batch_size, truncate=truncate, exact=exact, keep=keep)
 
     def generate(
-        self, prompt: str, *, max_new_tokens: int = 20, keep: bool = False, **options: Any
+        self,
+        prompt: str,
+        *,
+        max_new_tokens: int | None = None,
+        keep: bool = False,
+        **options: Any,
     ) -> Attention:
         """Let the model write, and show the attention of every step as one.
 
         A causal model's text is the prompt (segment 0) and what it wrote (segment 1); an
-        encoder-decoder reads the prompt and writes the target. The most probable token is taken at
-        each step unless `options` say else.
+        encoder-decoder reads the prompt and writes the target. The model's generation_config
+        holds, as in transformers, unless `options` say else.
 
         Args:
+            max_new_tokens: the most tokens to write; by default what `max_length` or the model's
+                generation_config allows, and 20 where neither says.
             keep: as in a call.
-            options: of transformers' `generate`, such as do_sample=True or num_beams=4.
+            options: of transformers' `generate`, such as do_sample=True or num_beams=4. Of several
+                sequences the first is shown, and a note says so.
 
         Raises:
-            TypeError: the model has no language-model head.
+            TypeError: the model has no language-model head, or both lengths are given.
         """
         from bertlens.lens.generation import generate
 

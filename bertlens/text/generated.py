@@ -13,11 +13,18 @@ from bertlens.text.tokens import Token, Word
 _INCOMPLETE = "\N{REPLACEMENT CHARACTER}"
 
 
-def without_closing_specials(encoding: Encoding) -> Encoding:
-    """A prompt without the special tokens at its end, so that writing goes on from its text."""
+def without_closing_specials(tokenizer: Any, encoding: Encoding) -> Encoding:
+    """A prompt without the special tokens that the tokenizer appended, so that writing goes on.
+
+    Special tokens that the prompt itself ends with, such as [/INST], are part of it and stay.
+    """
     n = len(encoding)
-    while n > 1 and encoding.tokens[n - 1].special:
-        n -= 1
+    ids = encoding.inputs["input_ids"]
+    own = list(tokenizer(encoding.text, add_special_tokens=False, verbose=False)["input_ids"])
+    for start in range(n - len(own), -1, -1):
+        if ids[start : start + len(own)] == own:
+            n = start + len(own)
+            break
     return replace(
         encoding,
         inputs={name: values[:n] for name, values in encoding.inputs.items()},

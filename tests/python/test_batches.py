@@ -228,6 +228,57 @@ def test_a_generation_is_the_prompt_and_what_follows_with_every_steps_weights(na
         np.testing.assert_allclose(found[:, :, n + i, : n + i + 1], row, atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("end", ["</s>", "<mask>", "</s><mask>"])
+def test_special_tokens_that_end_the_prompt_are_part_of_it(end: str) -> None:
+    tokenizer = byte_bpe()
+    model = causal("llama")
+    attention = bl.Lens(model, tokenizer).generate("The dog" + end, max_new_tokens=3)
+    # what a caller gives to transformers: the tokenizer's ids but the </s> that it appends
+    prompt = tokenizer("The dog" + end, return_tensors="pt")["input_ids"][:, :-1]
+    expected = model.generate(
+        prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=3, do_sample=False
+    )
+    assert [t.text for t in attention.tokens] == tokenizer.convert_ids_to_tokens(expected[0])
+
+
+def test_the_models_generation_config_holds() -> None:
+    model = causal("gpt2")
+    lens = bl.Lens(model, byte_bpe())
+    prompt = len(byte_bpe()("The dog", add_special_tokens=False)["input_ids"]) + 1  # <s> before
+
+    def new(attention: bl.Attention) -> int:
+        return sum(token.segment == 1 for token in attention.tokens)
+
+    assert new(lens.generate("The dog")) == 20  # said nowhere: the documented default
+    assert new(lens.generate("The dog", max_length=prompt + 4)) == 4
+    model.generation_config.max_new_tokens = 7
+    assert new(lens.generate("The dog")) == 7
+    assert new(lens.generate("The dog", max_length=prompt + 4)) == 4
+    assert new(lens.generate("The dog", max_new_tokens=2)) == 2
+    with pytest.raises(TypeError, match="not both"):
+        lens.generate("The dog", max_new_tokens=2, max_length=9)
+
+
+def test_a_generation_config_that_samples_and_searches() -> None:
+    model = causal("gpt2")
+    tokenizer = byte_bpe()
+    lens = bl.Lens(model, tokenizer)
+    ids = tokenizer("The dog", return_tensors="pt")["input_ids"][:, :-1]
+    model.generation_config.do_sample = True
+    model.generation_config.num_beams = 3
+    model.generation_config.num_return_sequences = 2
+    torch.manual_seed(3)
+    expected = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=4)
+    torch.manual_seed(3)
+    attention = lens.generate("The dog", max_new_tokens=4)
+    assert [t.text for t in attention.tokens] == tokenizer.convert_ids_to_tokens(expected[0])
+    assert attention.notes == (
+        "The model wrote 4 tokens.",
+        "2 sequences were generated; this is the first, and the others are dropped.",
+        "Tokens were drawn at random: do_sample=False takes the most probable.",
+    )
+
+
 def test_a_translation_has_three_kinds() -> None:
     lens = bl.Lens(translator(), byte_bpe())
     attention = lens.generate("The dog", max_new_tokens=4)
@@ -242,7 +293,7 @@ def test_generated_text_is_readable() -> None:
     from bertlens.text.generated import continued, without_closing_specials
 
     tokenizer = byte_bpe()
-    prompt = without_closing_specials(encode(tokenizer, "The dog"))
+    prompt = without_closing_specials(tokenizer, encode(tokenizer, "The dog"))
     ids = tokenizer(" went to 한", add_special_tokens=False)["input_ids"]
     whole = continued(tokenizer, prompt, ids, segment=1)
     assert whole.text_pair == " went to 한"
