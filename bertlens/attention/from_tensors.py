@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bertlens.attention.attention import Attention
 from bertlens.attention.sources import DenseWeights, Weights
-from bertlens.text.labels import SPACE_MARKS, from_piece
+from bertlens.text.byte_pieces import bytes_of, characters_of
+from bertlens.text.labels import SAME, WORD_MARKS, from_piece, goes_on, shown
 from bertlens.text.tokens import Token, Word
 
 SPECIAL = frozenset(
@@ -152,20 +154,43 @@ def _side(
         raise ValueError(
             f"sentence_b_start is {second}; it must be a token's index from 1 to {len(tokens) - 1}."
         )
-    marked = any(token.startswith(SPACE_MARKS) for token in tokens)
+    special = [piece in SPECIAL for piece in tokens]
+    spelled = bytes_of([None if flag else p for p, flag in zip(tokens, special, strict=True)])
+    characters = None if spelled is None else characters_of(spelled)
+    marked = any(token.startswith(WORD_MARKS) for token in tokens)
+    joined = any(map(goes_on, tokens))
     made: list[Token] = []
     words: list[Word] = []
     counts = [0, 0]
     for i, piece in enumerate(tokens):
         segment = int(second is not None and i >= second)
-        special = piece in SPECIAL
         first = not made or made[-1].special or made[-1].segment != segment
-        begins = piece.startswith(SPACE_MARKS) if marked else not piece.startswith("##")
-        if special or first or begins:
-            words.append(Word("", (), segment, special, None if special else counts[segment]))
-            counts[segment] += not special
-        label = piece if special else from_piece(piece)
-        made.append(Token(piece, label, None, None, len(words) - 1, segment, special))
+        if characters is not None and not special[i]:
+            label, begins = _spelled(characters[i] or "", characters[i - 1] if i else "", piece)
+        else:
+            label = piece if special[i] else from_piece(piece)
+            if joined:
+                begins = not (made and goes_on(made[-1].text))
+            else:
+                begins = piece.startswith(WORD_MARKS) if marked else not piece.startswith("##")
+        if special[i] or first or begins:
+            index = None if special[i] else counts[segment]
+            words.append(Word("", (), segment, special[i], index))
+            counts[segment] += not special[i]
+        made.append(Token(piece, label, None, None, len(words) - 1, segment, special[i]))
         word = words[-1]
-        words[-1] = Word(word.text + label, (*word.tokens, i), segment, special, word.index)
-    return tuple(made), tuple(words)
+        own = "" if label == SAME or (label == "␣" and word.text == "") else label
+        words[-1] = Word(word.text + own, (*word.tokens, i), segment, special[i], word.index)
+    named = [replace(word, text=word.text or made[word.tokens[0]].label) for word in words]
+    return tuple(made), tuple(named)
+
+
+def _spelled(characters: str, before: str | None, piece: str) -> tuple[str, bool]:
+    """The label of a piece that stands for bytes, and whether it begins a word."""
+    if not characters:
+        return SAME, False
+    begins = characters[0].isspace() or piece.startswith(WORD_MARKS)
+    if before:
+        # A space that is a piece of its own begins the word after it.
+        begins = begins or (before[-1] in "\n\r\t" and not characters.isspace())
+    return shown(characters.replace("▁", " ")), begins

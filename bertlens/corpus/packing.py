@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from bertlens.text.tokenizing import tokenizing
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
@@ -91,7 +93,8 @@ def _pieces(
 
 def _length(tokenizer: PreTrainedTokenizerBase, text: str) -> int:
     # A space before, as the text has it inside a segment: byte-level BPE counts it.
-    return len(tokenizer(" " + text, add_special_tokens=False, verbose=False)["input_ids"])
+    with tokenizing(tokenizer):
+        return len(tokenizer(" " + text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
 def _cut(run: list[tuple[str, int]]) -> Iterator[str | tuple[str, str]]:

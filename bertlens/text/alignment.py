@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bertlens.text.labels import SAME, SPACE_MARKS, from_piece, is_lone_mark, is_mark, joins, shown
+import regex  # type: ignore[import-untyped]
+
+from bertlens.text.labels import (
+    SAME,
+    WORD_MARKS,
+    from_piece,
+    goes_on,
+    is_lone_mark,
+    is_mark,
+    joins,
+    shown,
+)
 from bertlens.text.tokens import Token, Word
 
 Text = str | list[str]
+
+_BOUNDARY = regex.compile(r"\b", regex.WORD)
+"""Unicode's default word boundaries."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +35,7 @@ class Pieces:
         sequences: 0 or 1, None for special ones.
         word_ids: index of the word within the sequence, where the tokenizer knows.
         spans: characters of the sequence's text (of the word, for pre-split words), where known.
+        labels: of pieces without a span, where they are known better than from the piece.
     """
 
     pieces: Sequence[str]
@@ -28,11 +43,12 @@ class Pieces:
     sequences: Sequence[int | None]
     word_ids: Sequence[int | None]
     spans: Sequence[tuple[int, int] | None]
+    labels: Sequence[str | None] | None = None
 
 
 def read(pieces: Pieces, texts: Sequence[Text]) -> tuple[tuple[Token, ...], tuple[Word, ...]]:
     """Tokens and words of a text or a pair; a list of strings is a text split beforehand."""
-    reader = _Reader(texts, marked=any(p.startswith(SPACE_MARKS) for p in pieces.pieces))
+    reader = _Reader(texts, marked=any(p.startswith(WORD_MARKS) for p in pieces.pieces))
     segment = 0
     spans = _with_marks(pieces, texts)
     for i, piece in enumerate(pieces.pieces):
@@ -42,7 +58,8 @@ def read(pieces: Pieces, texts: Sequence[Text]) -> tuple[tuple[Token, ...], tupl
         if pieces.special[i]:
             reader.add_special(piece, segment)
         else:
-            reader.add(piece, spans[i], pieces.word_ids[i], segment)
+            label = None if pieces.labels is None else pieces.labels[i]
+            reader.add(piece, spans[i], pieces.word_ids[i], segment, label)
     return tuple(reader.tokens), tuple(reader.words())
 
 
@@ -110,12 +127,17 @@ class _Reader:
         self._put(piece, piece, None, None, segment, special=True)
 
     def add(
-        self, piece: str, span: tuple[int, int] | None, word_id: int | None, segment: int
+        self,
+        piece: str,
+        span: tuple[int, int] | None,
+        word_id: int | None,
+        segment: int,
+        known: str | None = None,
     ) -> None:
         split = not isinstance(self._texts[segment], str)
         given = word_id if split else None
         if span is None:
-            label, start, end = from_piece(piece), None, None
+            label, start, end = known or from_piece(piece), None, None
         else:
             if split and word_id is not None:
                 # Offsets of pre-split words restart at each word.
@@ -187,19 +209,34 @@ class _Reader:
         if word_id != self._word[1]:
             text, read = self._joined[segment], self._read[segment]
             goes_on = start is not None and 0 < start == read < len(text)
-            return not (goes_on and joins(text[read - 1], text[read]))
+            return not (goes_on and self._one_word(text, read))
         # Some tokenizers have no pre-tokenizer and call the whole text one word.
         before = self.tokens[-1].end
         if start is None or before is None:
             return False
         return any(c.isspace() for c in self._joined[segment][before : start + 1])
 
+    def _one_word(self, text: str, at: int) -> bool:
+        """Whether the characters on both sides are of one word, though the tokenizer parts them.
+
+        Llama 3 and Qwen cut numbers into digits, and put the space before them into a token of its
+        own. Where letters and digits meet, Unicode's word boundaries decide (UAX #29).
+        """
+        before, after = text[at - 1], text[at]
+        if joins(before, after):
+            return True
+        if before == " " and self.tokens[-1].label == "␣":
+            return not after.isspace()
+        return before.isalnum() and after.isalnum() and not _BOUNDARY.match(text, at)
+
     def _opens_by_mark(self, piece: str) -> bool:
         """Without offsets only the pieces' own marks tell where a word begins."""
         if self._marked:
-            return piece.startswith(SPACE_MARKS)
+            return piece.startswith(WORD_MARKS)
         if self.tokens[-1].text.endswith("</w>"):
             return True
+        if goes_on(self.tokens[-1].text):
+            return False
         return not piece.startswith("##") and not self._spells_words(piece)
 
     def _spells_words(self, piece: str) -> bool:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 import re
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bertlens.errors import EmptyTextError, TextTooLongError
 from bertlens.text.alignment import Pieces, Text, joined, read
+from bertlens.text.byte_pieces import bytes_of, characters_of
+from bertlens.text.labels import SAME, shown
+from bertlens.text.tokenized import (
+    LONG,
+    OPTIONS,
+    Tokenized,
+    beginning,
+    tokenizer_call,
+    with_offsets,
+)
+from bertlens.text.tokenizing import gives_offsets, tokenizing
 from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
@@ -19,6 +28,9 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATES = "Halves of surrogate pairs are no characters: they were replaced by \ufffd."
 _NO_OFFSETS = "This tokenizer gives no offsets: labels come from the tokens."
+_SHORTEN = (
+    "Shorten it, pass truncate=True to keep the beginning, or window=... for overlapping parts."
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,8 @@ def encode(
 ) -> Encoding:
     """Tokenize a text or a pair; a sequence of strings is a text already split into words.
 
+    Words are read as the running text would be: joined by spaces.
+
     Args:
         limit: the most tokens the model takes, None if there is no limit.
         truncate: cut a longer text, and say so in `notes`.
@@ -64,18 +78,32 @@ def encode(
         EmptyTextError: the text gives no token besides special ones.
         TextTooLongError: more than `limit` tokens, without `truncate`.
     """
-    tokenizer, texts, notes, call = _prepared(tokenizer, text, pair, target)
+    texts, notes = _clean(tokenizer, text, pair)
+    whole = sum(len(joined(one)) for one in texts)
+    # Cutting a pair takes memory with the product of their lengths.
+    long = 0 if truncate and len(texts) > 1 else LONG
+    short = [beginning(tokenizer, one, limit, long) for one in texts]
+    is_cut = [len(joined(one)) for one in short] != [len(joined(one)) for one in texts]
+    if is_cut and not truncate:
+        raise TextTooLongError(
+            f"The text has {whole:,} characters and more tokens than the model takes, which are "
+            f"{limit}. {_SHORTEN}"
+        )
+    call = tokenizer_call(tokenizer, short, target)
     made = call()
-    length = len(made["input_ids"])
+    length = len(made.columns["input_ids"])
     if limit is not None and length > limit:
         if not truncate:
             raise TextTooLongError(
-                f"The text has {length} tokens and the model takes {limit}. Shorten it, pass "
-                "truncate=True to keep the beginning, or window=... for overlapping parts."
+                f"The text has {length} tokens and the model takes {limit}. {_SHORTEN}"
             )
-        made = call(truncation=True, max_length=limit)
-        notes += (f"Cut to {len(made['input_ids'])} of {length} tokens.",)
-    return _encoding(tokenizer, made, texts, notes)
+        made = call(limit)
+    kept = len(made.columns["input_ids"])
+    if is_cut:
+        notes += (f"Cut to {kept} tokens of {whole:,} characters.",)
+    elif kept < length:
+        notes += (f"Cut to {kept} of {length} tokens.",)
+    return _encoding(tokenizer, made, short, notes)
 
 
 def encode_windows(
@@ -91,26 +119,27 @@ def encode_windows(
         TypeError: the tokenizer gives no offsets, so its parts cannot be told apart.
         EmptyTextError: the text gives no token besides special ones.
     """
-    if not tokenizer.is_fast:
+    if not gives_offsets(tokenizer):
         raise TypeError(
             f"{type(tokenizer).__name__} gives no offsets, and windows need them. Load the fast "
             "tokenizer of this model, or pass truncate=True."
         )
-    tokenizer, texts, notes, call = _prepared(tokenizer, text, None, False)
-    made = call(truncation=True, max_length=size, stride=overlap, return_overflowing_tokens=True)
-    parts = made["input_ids"]
-    if parts and isinstance(parts[0], int):  # one part comes without a batch dimension
-        return [_encoding(tokenizer, made, texts, notes)]
-    return [_encoding(tokenizer, made, texts, notes, part=i) for i in range(len(parts))]
+    texts, notes = _clean(tokenizer, text, None)
+    options = {"truncation": True, "max_length": size, "stride": overlap}
+    with tokenizing(tokenizer):
+        made = tokenizer(joined(texts[0]), **OPTIONS, **options, return_overflowing_tokens=True,
+                         return_offsets_mapping=True)  # fmt: skip
+    ids = made["input_ids"]
+    if ids and isinstance(ids[0], int):  # one part comes without a batch dimension
+        return [_encoding(tokenizer, with_offsets(made, texts)[0], texts, notes)]
+    parts = [with_offsets(made, texts, part=i)[0] for i in range(len(ids))]
+    return [_encoding(tokenizer, part, texts, notes) for part in parts]
 
 
-def _prepared(
-    tokenizer: PreTrainedTokenizerBase,
-    text: str | Sequence[str],
-    pair: str | Sequence[str] | None,
-    target: bool,
-) -> tuple[PreTrainedTokenizerBase, list[Text], tuple[str, ...], Callable[..., Any]]:
-    """The tokenizer to use, clean texts, notes, and the call that tokenizes them."""
+def _clean(
+    tokenizer: Any, text: str | Sequence[str], pair: str | Sequence[str] | None
+) -> tuple[list[Text], tuple[str, ...]]:
+    """The texts without halves of surrogate pairs, and notes."""
     split = _checked(text, "text")
     if pair is not None and _checked(pair, "pair") != split:
         raise TypeError("Give both texts as strings, or both as lists of words.")
@@ -119,57 +148,27 @@ def _prepared(
         texts.append(pair if isinstance(pair, str) else list(pair))
     clean = [_without_surrogates(text) for text in texts]
     notes = () if clean == texts else (_SURROGATES,)
-    options: dict[str, Any] = {
-        "return_special_tokens_mask": True,
-        "return_offsets_mapping": tokenizer.is_fast,
-        "verbose": False,
-    }
-    if not tokenizer.is_fast:
-        notes = (*notes, _NO_OFFSETS)
-    if split:
-        tokenizer = _for_words(tokenizer)
-        options["is_split_into_words"] = True
-
-    def call(**more: Any) -> Any:
-        if target:
-            return tokenizer(text_target=clean[0], **options, **more)
-        return tokenizer(*clean, **options, **more)
-
-    return tokenizer, clean, notes, call
+    return clean, notes if gives_offsets(tokenizer) else (*notes, _NO_OFFSETS)
 
 
 def _encoding(
     tokenizer: PreTrainedTokenizerBase,
-    made: Any,
+    made: Tokenized,
     texts: list[Text],
     notes: tuple[str, ...],
-    *,
-    part: int | None = None,
 ) -> Encoding:
-    """What a tokenizer made, as a person reads it; `part` of an overflowing text."""
-    columns = {
-        name: list(values if part is None else values[part])
-        for name, values in made.items()
-        if name != "overflow_to_sample_mapping"
-    }
+    """What a tokenizer made, as tokens and words."""
+    columns = dict(made.columns)
     ids = columns["input_ids"]
     special = _special(tokenizer, ids, columns.pop("special_tokens_mask"))
-    spans = columns.pop("offset_mapping", [None] * len(ids))
-    fast = tokenizer.is_fast
-    pieces = Pieces(
-        pieces=[str(piece) for piece in tokenizer.convert_ids_to_tokens(ids)],
-        special=special,
-        sequences=made.sequence_ids(part or 0)
-        if fast
-        else _sequences_by_separator(special, len(texts)),
-        word_ids=made.word_ids(part or 0) if fast else [None] * len(ids),
-        spans=spans,
-    )
+    given: list[str | bytes] = list(tokenizer.convert_ids_to_tokens(ids))
+    pieces, labels = _readable(given, special, made.spans)
     if all(special):
         raise EmptyTextError(
             "The text is empty: it gives no token of its own. Give at least one word."
         )
-    tokens, words = read(pieces, texts)
+    read_as = Pieces(pieces, special, made.sequences, made.word_ids, made.spans, labels)
+    tokens, words = read(read_as, texts)
     return Encoding(
         inputs=columns,
         tokens=tokens,
@@ -178,6 +177,24 @@ def _encoding(
         text_pair=joined(texts[1]) if len(texts) > 1 else None,
         notes=notes,
     )
+
+
+def _readable(
+    given: Sequence[str | bytes], special: Sequence[bool], spans: Sequence[Any]
+) -> tuple[list[str], list[str | None] | None]:
+    """Pieces as strings, and labels where only the pieces tell what was read."""
+    pieces = [
+        piece if isinstance(piece, str) else piece.decode("utf-8", "replace") for piece in given
+    ]
+    if all(span is not None for span, flag in zip(spans, special, strict=True) if not flag):
+        return pieces, None
+    spelled = bytes_of([None if flag else p for p, flag in zip(given, special, strict=True)])
+    if spelled is None:
+        return pieces, None
+    return pieces, [
+        None if found is None else shown(found) if found.strip() else (found and "␣") or SAME
+        for found in characters_of(spelled)
+    ]
 
 
 def started(encoding: Encoding, start: int, piece: str) -> Encoding:
@@ -218,28 +235,6 @@ def _without_surrogates(text: Text) -> Text:
     return [str(_without_surrogates(word)) for word in text]
 
 
-_spaced: weakref.WeakKeyDictionary[Any, tuple[int, Any]] = weakref.WeakKeyDictionary()
-
-
-def _for_words(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    """A tokenizer that takes pre-split words: byte-level BPE needs a space before each."""
-    if getattr(tokenizer, "add_prefix_space", None) is not False:
-        return tokenizer
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is not None and not hasattr(backend.pre_tokenizer, "add_prefix_space"):
-        return tokenizer
-    # Copying a vocabulary takes longer than tokenizing a sentence: once for each tokenizer, and
-    # again when tokens were added to it.
-    size, own = _spaced.get(tokenizer, (None, None))
-    if own is None or size != len(tokenizer):
-        own = copy.deepcopy(tokenizer)
-        own.add_prefix_space = True
-        if backend is not None:
-            own.backend_tokenizer.pre_tokenizer.add_prefix_space = True
-        _spaced[tokenizer] = (len(tokenizer), own)
-    return own
-
-
 def _special(
     tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], mask: Sequence[int]
 ) -> list[bool]:
@@ -248,20 +243,7 @@ def _special(
         getattr(tokenizer, f"{name}_token_id", None)
         for name in ("bos", "eos", "sep", "cls", "pad", "mask")
     }
-    typed = (set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}) | (named - {None})
+    typed = (set(tokenizer.all_special_ids) - {getattr(tokenizer, "unk_token_id", None)}) | (
+        named - {None}
+    )
     return [bool(flag) or token in typed for flag, token in zip(mask, ids, strict=True)]
-
-
-def _sequences_by_separator(special: Sequence[bool], n_texts: int) -> list[int | None]:
-    """Segments without offsets: the second text begins after the first closing special token."""
-    segments: list[int | None] = []
-    segment, seen = 0, False
-    for is_special in special:
-        if is_special:
-            if seen and n_texts > 1:
-                segment = 1
-            segments.append(None)
-        else:
-            seen = True
-            segments.append(segment)
-    return segments

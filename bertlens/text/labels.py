@@ -10,6 +10,18 @@ SAME = "⋮"
 SPACE_MARKS = ("▁", "Ġ")
 """With these a piece says that a space comes before it (SentencePiece, byte-level BPE)."""
 
+WORD_MARKS = (*SPACE_MARKS, " ")
+"""With these a word begins, where no offsets tell."""
+
+CONTINUES = "@@"
+"""At its end a piece says that its word goes on (subword-nmt: FSMT, XLM, BERTweet)."""
+
+
+def goes_on(piece: str) -> bool:
+    """Whether a piece says at its end that its word goes on."""
+    return piece.endswith(CONTINUES) and piece != CONTINUES
+
+
 _VISIBLE = {" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"}
 
 
@@ -28,6 +40,8 @@ def shown(text: str) -> str:
 def from_piece(piece: str) -> str:
     """A label for a piece of a tokenizer that gives no offsets."""
     bare = piece.removeprefix("##").removesuffix("</w>")
+    if goes_on(bare):
+        bare = bare.removesuffix(CONTINUES)
     for mark in SPACE_MARKS:
         bare = bare.replace(mark, "")
     return shown(bare) if bare else "␣" if piece in SPACE_MARKS else piece

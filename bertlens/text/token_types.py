@@ -102,8 +102,8 @@ def token_types_of(
     first = np.array([flag and i == 0 for i, flag in enumerate(special)])
     if tokenizer is None:
         return TokenTypes(tuple(tokens), first, np.array(special) & ~first)
-    opens = tokenizer.cls_token or tokenizer.bos_token
-    closes = tokenizer.sep_token or tokenizer.eos_token
+    opens = getattr(tokenizer, "cls_token", None) or getattr(tokenizer, "bos_token", None)
+    closes = getattr(tokenizer, "sep_token", None) or getattr(tokenizer, "eos_token", None)
     is_open = np.array([token.special and token.text == opens for token in tokens])
     is_close = np.array([token.special and token.text == closes for token in tokens])
     if opens == closes:

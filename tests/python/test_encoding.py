@@ -149,9 +149,13 @@ def test_text_and_pair_are_kept_as_given(demo: bl.Lens) -> None:
 
 
 @pytest.mark.parametrize("family", ["roberta", "gpt2"])
-def test_pre_split_words_get_the_space_that_byte_level_models_expect(family: str) -> None:
+def test_pre_split_words_are_read_as_the_running_text(family: str) -> None:
     lens = bl.Lens(tiny(family), tokenizer_for(family))
-    split = lens.encode(words=["went", "to", "the", "store"])
-    plain = lens.encode(" went to the store")
+    given = ["store", "the", "cat", "went"]
+    split = lens.encode(words=given)
+    plain = lens.encode("store the cat went")
     assert split.inputs["input_ids"] == plain.inputs["input_ids"]
+    assert [t.label for t in split.tokens] == [t.label for t in plain.tokens]
+    assert [word.text for word in split.words if not word.special] == given
+    assert [(t.start, t.end) for t in split.tokens] == [(t.start, t.end) for t in plain.tokens]
     assert lens.tokenizer.backend_tokenizer.pre_tokenizer.add_prefix_space is False

@@ -9,7 +9,9 @@ import pytest
 import torch
 
 import bertlens as bl
+from bertlens.text.encoding import encode
 from tests.python.tiny import tiny, tokenizer_for
+from tests.python.tokenizers import byte_bpe
 
 TOKENS = ["[CLS]", "fresh", "straw", "##berries", "[SEP]"]
 
@@ -186,3 +188,44 @@ def test_calls_that_cannot_be_shown_are_explained(arguments: dict[str, Any], mes
 def test_an_unknown_layer_to_include_is_named() -> None:
     with pytest.raises(IndexError, match=r"no layer 9: .* 0 to 1"):
         bl.head_view(weights(), TOKENS, include_layers=[9])
+
+
+def side(tokens: list[str]) -> tuple[list[str], list[str]]:
+    """Labels and words of an attention between such tokens."""
+    n = len(tokens)
+    attention = bl.Attention.from_tensors(np.full((1, 1, n, n), 1 / n), tokens)
+    return [t.label for t in attention.tokens], [w.text for w in attention.words]
+
+
+@pytest.mark.parametrize("text", ["I like naïve café 🍓 pie.\nYes", "né 🍓", "日本語 and ŁŃ"])
+def test_byte_level_pieces_are_decoded_over_their_neighbours(text: str) -> None:
+    tokenizer = byte_bpe()
+    pieces = tokenizer.convert_ids_to_tokens(tokenizer(text, add_special_tokens=False)["input_ids"])
+    labels, words = side(pieces)
+    expected = encode(tokenizer, text)
+    assert labels == [t.label for t in expected.tokens if not t.special]
+    assert "".join(words).replace("⏎", "") == "".join(text.split())
+
+
+def test_byt5s_characters_are_bytes() -> None:
+    labels, words = side([chr(byte) for byte in "né 🍓 y".encode()])
+    assert labels == ["n", "é", "⋮", "␣", "🍓", "⋮", "⋮", "⋮", "␣", "y"]
+    assert words == ["né", "🍓", "y"]
+
+
+def test_letters_of_latvian_are_no_bytes() -> None:
+    labels, words = side(["Ģ", "##irts", "un", "Ķ"])
+    assert labels == ["Ģ", "irts", "un", "Ķ"]
+    assert words == ["Ģirts", "un", "Ķ"]
+
+
+def test_continuations_of_subword_nmt_are_joined() -> None:
+    labels, words = side(["fresh", "straw@@", "berr@@", "ies", "@@", "."])
+    assert labels == ["fresh", "straw", "berr", "ies", "@@", "."]
+    assert words == ["fresh", "strawberries", "@@", "."]
+
+
+def test_bytes_that_sentencepiece_falls_back_to_are_joined() -> None:
+    labels, words = side(["▁I", "▁like", "▁", "<0xF0>", "<0x9F>", "<0x8D>", "<0x93>"])
+    assert labels == ["I", "like", "␣", "🍓", "⋮", "⋮", "⋮"]
+    assert words == ["I", "like", "🍓"]
