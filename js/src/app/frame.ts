@@ -11,6 +11,7 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
   const document = el.ownerDocument;
   const frame = document.createElement("div");
   frame.className = "bl-frame";
+  el.classList.add("bl-host");
   el.append(frame);
 
   const abort = new AbortController();

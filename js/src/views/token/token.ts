@@ -87,7 +87,8 @@ export const tokenView: View = (container, store) => {
   const list = element("div", { class: "bl-ranking-frame" }, ranking.element);
   const below = element("div", { class: "bl-pane-tools" }, more, copying);
   const matrix = element("div", { class: "bl-matrix" });
-  container.append(caption, spoken, chosen.element, reached.element, empty, list, below, matrix);
+  const best = element("div", { class: "bl-ranked" }, list, below);
+  container.append(caption, spoken, chosen.element, reached.element, empty, best, matrix);
 
   const hidden = () => (special.value === "show" ? null : across.value.special);
   const ranked = computed((): Ranked | null => {
