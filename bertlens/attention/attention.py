@@ -13,12 +13,11 @@ import numpy as np
 
 from bertlens.attention.maps import AttentionMaps, TextInfo
 from bertlens.attention.sources import Weights, WeightSource
+from bertlens.capture.state import Lock
 from bertlens.errors import require
 from bertlens.text.tokens import Token, Word
 
 if TYPE_CHECKING:
-    import threading
-
     import pandas as pd
 
     from bertlens.attention.query_key import ScoreParts
@@ -35,7 +34,7 @@ class TextLens(Protocol):
     def tokenizer(self) -> Any: ...
 
     @property
-    def lock(self) -> threading.RLock: ...
+    def lock(self) -> Lock: ...
 
     @property
     def takes(self) -> str: ...

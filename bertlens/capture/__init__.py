@@ -22,7 +22,13 @@ from bertlens.capture.prepared import plan_for
 from bertlens.capture.projection import Projected
 from bertlens.capture.raw_scores import scores_before_softmax
 from bertlens.capture.replay import Replay
-from bertlens.capture.running import EditedPass, head_outputs, outputs_with_edits, running
+from bertlens.capture.running import (
+    EditedPass,
+    RunningEdits,
+    head_outputs,
+    outputs_with_edits,
+    running,
+)
 from bertlens.capture.state import model_lock
 from bertlens.capture.submodel import answers, unwrapped
 
@@ -41,6 +47,7 @@ __all__ = [
     "Places",
     "Projected",
     "Replay",
+    "RunningEdits",
     "Stored",
     "StoredLayer",
     "answers",

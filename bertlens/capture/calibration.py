@@ -20,8 +20,15 @@ from bertlens.capture.forward import run
 from bertlens.capture.layouts import form_of
 from bertlens.capture.matching import by_taps, tapped_layers
 from bertlens.capture.plan import CapturePlan, Place
+from bertlens.capture.random_numbers import (
+    Draws,
+    random_state,
+    random_state_kept,
+    seed,
+    set_random_state,
+)
 from bertlens.capture.reference import EagerReference, eager_reference_of, same
-from bertlens.capture.state import preserve_state, random_state_kept, seed
+from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import has_two_ways, is_short, settle, sorts_by_windows, unwrapped
 from bertlens.errors import NoAttentionError
 
@@ -61,13 +68,29 @@ def forget(body: nn.Module) -> None:
 def _find(
     model: nn.Module, body: nn.Module, short: Mapping[str, Any], inputs: Mapping[str, Any]
 ) -> CapturePlan:
-    return replace(_ways(model, body, short, inputs), by_windows=sorts_by_windows(body))
+    before = random_state()
+    try:
+        with Draws() as draws:
+            plan = _ways(model, body, short, inputs, seeded=False)
+    except NoAttentionError:
+        if not draws.seen:
+            raise
+    if draws.seen:
+        # What was drawn to find out is given back, and the ways are compared on equal draws.
+        set_random_state(before)
+        plan = _ways(model, body, short, inputs, seeded=True)
+    return replace(plan, by_windows=sorts_by_windows(body), draws=draws.seen)
 
 
 def _ways(
-    model: nn.Module, body: nn.Module, short: Mapping[str, Any], inputs: Mapping[str, Any]
+    model: nn.Module,
+    body: nn.Module,
+    short: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    *,
+    seeded: bool,
 ) -> CapturePlan:
-    with preserve_state(unwrapped(model)), random_state_kept():
+    with preserve_state(unwrapped(model)), random_state_kept(seeded):
         try:
             return _calibrated(body, short)
         except NoAttentionError:

@@ -12,6 +12,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_N
 from bertlens.capture.attention_function import Call, fast_output, tapped
 from bertlens.capture.edited_model import EditedModel, without_edits
 from bertlens.capture.edits import EdgeEdit, HeadEdit, PatchEdit
+from bertlens.capture.interrupts import interruptible, protected
 from bertlens.capture.prepared import prepare
 from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import base_of, unwrapped
@@ -21,6 +22,7 @@ Loss = Callable[[Any, dict[str, Tensor]], Tensor]
 """Takes the model and its inputs, returns one number to take gradients of."""
 
 
+@protected
 def gradients(
     model: nn.Module, inputs: Mapping[str, Any], loss: Loss
 ) -> tuple[list[Tensor], list[Tensor]]:
@@ -67,7 +69,7 @@ def gradients(
         return output
 
     with preserve_state(unwrapped(model), gradients=True), tapped(base_of(model), keep):
-        value = loss(plain, dict(inputs))
+        value = interruptible(loss, plain, dict(inputs))
         if not isinstance(value, Tensor) or value.numel() != 1:
             shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise TypeError(f"The loss must be one number in a tensor, got {shape}.")
@@ -81,7 +83,7 @@ def gradients(
                 f"The attention function was called {len(layers)} times for {plan.layers[kind]} "
                 "layers: let the loss call the model once, and on one picture or sound."
             )
-        gradients_ = torch.autograd.grad(value, layers, allow_unused=True)
+        gradients_ = interruptible(torch.autograd.grad, value, layers, allow_unused=True)
     # What the loss does not depend on has no influence.
     return [weights.detach() for weights in layers], [
         torch.zeros_like(weights) if gradient is None else gradient

@@ -13,6 +13,7 @@ from torch import nn
 
 from bertlens.capture.edited_model import EditedModel
 from bertlens.capture.edits import HeadEdit
+from bertlens.capture.interrupts import interruptible, protected
 from bertlens.capture.running import running
 from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import unwrapped
@@ -55,6 +56,7 @@ def randomised(model: nn.Module, seed: int) -> nn.Module:
     return new.eval()
 
 
+@protected
 def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list[list[int]]:
     """The ids that the model returns, a list for each sequence, the most probable first.
 
@@ -79,7 +81,7 @@ def written(model: nn.Module, inputs: Mapping[str, Any], **options: Any) -> list
             stack.enter_context(running(model, inputs))
             if any(isinstance(e, HeadEdit) and e.method == "mean" for e in model.edits):
                 settings["use_cache"] = False  # the mean is over all positions so far
-        ids = whole.generate(**inputs, **settings)
+        ids = interruptible(whole.generate, **inputs, **settings)
     return [[int(i) for i in sequence] for sequence in ids]
 
 

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from bertlens.capture.attention_function import Call, tapped
 from bertlens.capture.packed import Forwards
 from bertlens.capture.plan import CapturePlan
+from bertlens.capture.random_numbers import seed
 from bertlens.capture.reference import EagerReference, agree, same
-from bertlens.capture.state import seed
 from bertlens.capture.submodel import call_body
 
 

@@ -92,10 +92,10 @@ class Forwards:
             for handle in handles:
                 handle.remove()
 
-    def _begins(self, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _begins(self, module: nn.Module, args: tuple[Any, ...], named: Any = None) -> None:
         if threading.get_ident() != self._thread:
             return  # another thread uses the same model
-        first = [*args[:1], named.get("hidden_states")]
+        first = [*args[:1], (named or {}).get("hidden_states")]
         states = next((x for x in first if isinstance(x, Tensor) and x.dim() > 1), None)
         tokens = None if states is None else states.shape[:-1].numel()
         self._open[id(module)] = _Forward(tokens)

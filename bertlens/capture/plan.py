@@ -41,6 +41,7 @@ class CapturePlan:
         checked: kinds whose weights were compared with the model's own eager attentions.
         removable: whether weights can be taken out of the modules' outputs as they pass.
         left_out: kinds that the model has and that are not shown -> why.
+        draws: whether a pass draws random numbers, though in eval mode.
         by_windows: whether the model puts patches in an order of its own before its layers.
     """
 
@@ -53,6 +54,7 @@ class CapturePlan:
     removable: bool = True
     left_out: Mapping[str, str] = field(default_factory=dict)
     by_windows: bool = False
+    draws: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:

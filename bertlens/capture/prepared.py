@@ -12,8 +12,10 @@ from torch import nn
 from bertlens.capture.calibration import forget, plan_of
 from bertlens.capture.edited_model import EditedModel, check_plan
 from bertlens.capture.forward import Receiver, run
+from bertlens.capture.interrupts import protected
 from bertlens.capture.plan import CapturePlan
-from bertlens.capture.state import preserve_state, random_state_kept
+from bertlens.capture.random_numbers import random_state_kept
+from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import body_of, unwrapped
 from bertlens.errors import BertlensError
 
@@ -34,6 +36,7 @@ class PreparedModel:
     inputs: Mapping[str, Any]
     plan: CapturePlan
 
+    @protected
     def run(self, receiver: Receiver) -> Any:
         """One pass without side effects; its attention goes to `receiver`. Returns the outputs.
 
@@ -47,7 +50,7 @@ class PreparedModel:
     def borrowed(self) -> Iterator[None]:
         """Hold the model's state for a pass, and restore it whatever happens."""
         # ViLT and ViTMAE select patches at random: the same ones each time a pass is repeated.
-        with preserve_state(unwrapped(self.model)), random_state_kept():
+        with preserve_state(unwrapped(self.model)), random_state_kept(self.plan.draws):
             yield
 
     def run_borrowed(self, receiver: Receiver) -> Any:
@@ -68,6 +71,7 @@ class PreparedModel:
         return outputs
 
 
+@protected
 def prepare(model: nn.Module, inputs: Mapping[str, Any]) -> PreparedModel:
     """Find the part of the model that these inputs run, and the way to its attention.
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from bertlens.capture.forward import use_eager
 from bertlens.capture.hooks import attention_fields, kind_of_field, tensors_in, watched
 from bertlens.capture.plan import Listed, Place
-from bertlens.capture.state import seed
+from bertlens.capture.random_numbers import seed
 from bertlens.capture.submodel import call_body
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from bertlens.capture.attention_function import Call, fast_output
 from bertlens.capture.capture import Stored, store
+from bertlens.capture.interrupts import protected
 from bertlens.capture.plan import TIERS
 from bertlens.capture.prepared import PreparedModel, prepare
 from bertlens.capture.projection import Follower, Projected
@@ -45,6 +46,7 @@ class Replay:
         """What weights are made from; arguments as those of `capture.store`."""
         return store(self.model, self.inputs, exact=exact, eager=eager)
 
+    @protected
     def project(
         self,
         kind: str,

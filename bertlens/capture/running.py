@@ -13,8 +13,10 @@ from torch import Tensor, nn
 from bertlens.capture.attention_function import Call, eager_function, fast_output, tapped
 from bertlens.capture.edited_model import EditedModel, check_plan, editor_of, without_edits
 from bertlens.capture.edits import EdgeEdit, Edit, Editor
+from bertlens.capture.interrupts import install, protect, protected, remove
 from bertlens.capture.prepared import prepare
-from bertlens.capture.state import attention_configs, model_lock, preserve_state, random_state_kept
+from bertlens.capture.random_numbers import random_state_kept
+from bertlens.capture.state import attention_configs, model_lock, preserve_state
 from bertlens.capture.submodel import base_of, call_body, unwrapped
 from bertlens.errors import InterventionError
 
@@ -149,6 +151,7 @@ class EditedPass:
         self._whole = unwrapped(model)
         self._numbers = numbers
 
+    @protected
     def __call__(
         self,
         inputs: Mapping[str, Any],
@@ -180,9 +183,14 @@ def outputs_with_edits(
         sample: inputs with which the model runs, to find its layers.
         gradients: of outputs may be taken inside; those of parameters are not touched.
     """
-    whole = unwrapped(model)
-    with model_lock(model), preserve_state(whole, gradients=gradients), random_state_kept():
-        yield EditedPass(model, LayerNumbers(without_edits(model), sample, ()))
+    whole, plain = unwrapped(model), without_edits(model)
+    draws = prepare(plain, sample).plan.draws
+    with (
+        model_lock(model),
+        preserve_state(whole, gradients=gradients),
+        random_state_kept(draws),
+    ):
+        yield EditedPass(model, LayerNumbers(plain, sample, ()))
 
 
 @dataclass
@@ -224,3 +232,30 @@ def head_outputs(
         prepared = prepare(model, inputs)
         check_plan(prepared.plan, prepared.body, [EdgeEdit(kind, (), ())])
         prepared.run(_HeadOutputs(kind, visit))
+
+
+class RunningEdits:
+    """`running` for the caller's own code, with Ctrl-C held while it begins and ends."""
+
+    def __init__(self, model: EditedModel) -> None:
+        self._context = running(model)
+        self._guard: Any = None
+
+    def __enter__(self) -> None:
+        self._guard = install()
+        try:
+            self._context.__enter__()
+        except BaseException:
+            remove(self._guard)
+            raise
+        if self._guard is not None and self._guard.pending:
+            self.__exit__(None, None, None)
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            self._context.__exit__(*error)
+        finally:
+            remove(self._guard)
+
+
+protect(RunningEdits.__enter__, RunningEdits.__exit__)

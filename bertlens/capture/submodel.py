@@ -9,6 +9,8 @@ from typing import Any
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from bertlens.capture.interrupts import interruptible
+
 
 def unwrapped(model: nn.Module) -> nn.Module:
     """The transformers model inside DataParallel, torch.compile, PEFT or sentence-transformers.
@@ -101,7 +103,7 @@ def call_body(body: nn.Module, inputs: Mapping[str, Any], **options: Any) -> Any
     taken = {name: value for name, value in inputs.items() if takes_all or name in accepted}
     if "use_cache" in accepted:
         options.setdefault("use_cache", False)
-    return body(**taken, **options)
+    return interruptible(body, **taken, **options)
 
 
 def has_two_ways(body: nn.Module) -> bool:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bertlens.capture import Call, HeadEdit
 from bertlens.capture.edits import EditedCall, Method, mean_over_positions
+from bertlens.capture.interrupts import protected
 from bertlens.causal.effects import EffectInfo, Effects, first_of
 from bertlens.causal.metrics import (
     EMBEDDING,
@@ -34,6 +35,7 @@ from bertlens.scores.statistics import RunningStats
 from bertlens.text.text_model import TextModel
 
 
+@protected
 def attribution(
     lens: TextModel,
     texts: Iterable[Any],
@@ -97,12 +99,15 @@ def attribution(
     except KeyboardInterrupt:
         summary.partial = True
     if stats.texts is None:
+        if summary.partial:
+            raise KeyboardInterrupt
         raise ValueError(f"No text could be counted: {summary}.")
     score = stats.scores()["attribution"]
     fields = {name: getattr(score, name) for name in HeadScores.__dataclass_fields__}
     return Effects(**fields, coverage=summary, metric=float(np.mean(values)))
 
 
+@protected
 def patching_attribution(
     lens: TextModel,
     clean: Any,

@@ -12,6 +12,7 @@ import numpy as np
 
 from bertlens.capture import HeadEdit
 from bertlens.capture.edits import Method
+from bertlens.capture.interrupts import protected
 from bertlens.causal.metrics import Metric, MetricFunction, metric_of, texts_of
 from bertlens.causal.runs import Runs, as_matrix, check_method, runs
 from bertlens.corpus.scan import sources
@@ -125,6 +126,8 @@ def effects(
         total = len(found) if isinstance(found, Sized) else None
         counted = count(lens, found, options, progress=progress, total=total)
     if counted.stats.texts is None:
+        if counted.summary.partial:
+            raise KeyboardInterrupt
         raise ValueError(f"No text could be counted: {counted.summary}.")
     score = counted.stats.scores()["effect"]
     mean = counted.of_metric.scores()["metric"].values[0, 0]
@@ -160,6 +163,7 @@ class Options:
         return EffectInfo("metric", self.metric.description, self.metric.unit, self.metric.notable)
 
 
+@protected
 def count(
     lens: TextModel,
     texts: Iterable[Any],

@@ -14,6 +14,7 @@ from torch.nn import functional
 from bertlens import capture
 from bertlens.capture import Call, PatchEdit
 from bertlens.capture.gradients import has_masked_lm_head
+from bertlens.capture.interrupts import protected
 from bertlens.causal.metrics import (
     Measure,
     MetricFunction,
@@ -56,6 +57,7 @@ class TextPair:
         return self.clean_value - self.corrupted_value
 
 
+@protected
 def patching(
     lens: TextModel,
     clean: Any,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bertlens.capture import HeadEdit
 from bertlens.capture.edits import Method
+from bertlens.capture.interrupts import protected
 from bertlens.causal.effects import first_of
 from bertlens.causal.metrics import Metric, MetricFunction, TextInputs, metric_of, texts_of
 from bertlens.causal.runs import Head, Runs, check_method, runs
@@ -109,6 +110,7 @@ class PruningCurve:
         )
 
 
+@protected
 def pruning_curve(
     lens: TextModel,
     texts: Iterable[Any],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from bertlens import capture
@@ -406,8 +406,7 @@ class Lens(TextModel):
 
         return knocked_out(self, from_, to, layers, heads, kind)
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> AbstractContextManager[None]:
         """Apply what this Lens changes to the caller's own code on the model.
 
             with lens.ablate([(2, 8)]).running():
@@ -421,10 +420,8 @@ class Lens(TextModel):
             InterventionError: the model is compiled, or spread over devices by DataParallel.
         """
         if not isinstance(self.model, capture.EditedModel) or not self.model.edits:
-            yield
-            return
-        with capture.running(self.model):
-            yield
+            return nullcontext()
+        return capture.RunningEdits(self.model)
 
     def __repr__(self) -> str:
         return (
