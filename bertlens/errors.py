@@ -33,6 +33,10 @@ class AnnotationError(BertlensError, ValueError):
     """A treebank or coreference document says something that cannot be."""
 
 
+class CorpusError(BertlensError, ValueError):
+    """A file of texts cannot be read to its end; `partial` holds what was counted before."""
+
+
 class NoLossError(BertlensError, ValueError):
     """There is no loss to take gradients of."""
 

@@ -28,7 +28,7 @@ from bertlens.causal.metrics import (
 )
 from bertlens.causal.patching import check_lengths, pair_of
 from bertlens.causal.runs import Runs, as_matrix, check_method, runs
-from bertlens.corpus.scan import sources
+from bertlens.corpus.sources import sources
 from bertlens.corpus.stream import RunSummary
 from bertlens.scores.head_scores import HeadScores
 from bertlens.scores.statistics import RunningStats

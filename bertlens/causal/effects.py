@@ -15,7 +15,7 @@ from bertlens.capture.edits import Method
 from bertlens.capture.interrupts import protected
 from bertlens.causal.metrics import Metric, MetricFunction, metric_of, texts_of
 from bertlens.causal.runs import Runs, as_matrix, check_method, runs
-from bertlens.corpus.scan import sources
+from bertlens.corpus.sources import sources
 from bertlens.corpus.stream import RunSummary
 from bertlens.scores.head_scores import HeadScores, Notable
 from bertlens.scores.statistics import RunningStats

@@ -15,7 +15,7 @@ from bertlens.capture.interrupts import protected
 from bertlens.causal.effects import first_of
 from bertlens.causal.metrics import Metric, MetricFunction, TextInputs, metric_of, texts_of
 from bertlens.causal.runs import Head, Runs, check_method, runs
-from bertlens.corpus.scan import sources
+from bertlens.corpus.sources import sources
 from bertlens.corpus.stream import RunSummary
 from bertlens.errors import require
 from bertlens.scores.head_scores import HeadScores

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from bertlens.corpus import report
-    from bertlens.corpus.scan import read
+    from bertlens.corpus.sources import read
     from bertlens.errors import require
 
     # Before the scan, not after an hour of it.

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bertlens.attention.maps import as_tokens
 from bertlens.corpus import stream
-from bertlens.corpus.scan import read
+from bertlens.corpus.sources import read
 from bertlens.scores.catalogue import SHARE
 from bertlens.scores.head_scores import HeadScores
 from bertlens.scores.statistics import is_causal

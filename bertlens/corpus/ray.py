@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from bertlens.corpus.scan import Counted, CountOptions, count, sources
+from bertlens.corpus.scan import Counted, CountOptions, count
+from bertlens.corpus.sources import CountedLines, Errors, sources
 from bertlens.corpus.stream import RunSummary, window_size
 from bertlens.errors import BertlensError, require
 from bertlens.scores.statistics import RunningStats
@@ -36,6 +37,7 @@ def count_by_ray(
     workers: int = 2,
     column: str = "text",
     progress: bool = True,
+    errors: Errors = "strict",
 ) -> Counted:
     """Count patterns over texts by `workers` actors; see `Lens.scan`.
 
@@ -52,14 +54,26 @@ def count_by_ray(
         from ray.data import Dataset
 
         if isinstance(texts, Dataset):
+            names = texts.columns() or []
+            if column not in names:
+                raise ValueError(
+                    f"The dataset has no column {column!r}; it has {', '.join(map(repr, names))}."
+                )
             texts = (row[column] for row in texts.iter_rows())
-        found = sources(lens, texts, segments)
-        total = Counted(RunningStats(options.patterns), None, RunSummary())
+        found = sources(lens, texts, segments, column=column, errors=errors)
+        summary = RunSummary()
+        if isinstance(found, CountedLines):
+            found = found.counting(summary)
+        total = Counted(RunningStats(options.patterns), None, summary)
         try:
             for counted in _results(lens, found, options, workers, progress):
                 total = total.merged(counted)
         except KeyboardInterrupt:
             total = replace(total, coverage=replace(total.coverage, partial=True))
+        except Exception as error:
+            partial = replace(total, coverage=replace(total.coverage, partial=True))
+            error.partial = partial  # type: ignore[attr-defined]
+            raise
     return total
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertlens.corpus import stream
 from bertlens.corpus.distances import DistanceCounter, HeadDistances, HeadMap
-from bertlens.corpus.packing import packed
+from bertlens.corpus.sources import CountedLines, Errors, sources
 from bertlens.corpus.stream import RunSummary
 from bertlens.scores.catalogue import BEHAVIOUR, Pattern, select
 from bertlens.scores.head_scores import ScoreTable
@@ -116,32 +114,43 @@ def scan(
     engine: Literal["local", "ray"] = "local",
     workers: int = 2,
     column: str = "text",
+    errors: Errors = "strict",
 ) -> Scan:
     """Score every head over many texts; see `Lens.scan`."""
     if engine not in ("local", "ray"):
         raise ValueError(f'engine must be "local" or "ray", not {engine!r}.')
+    if engine == "local" and type(texts).__module__.startswith("ray."):
+        raise TypeError('A Ray dataset is scanned with engine="ray".')
     patterns = select(scores, tokens)
     options = CountOptions(patterns, distances, truncate, batch_size)
-    if engine == "ray":
-        from bertlens.corpus.ray import count_by_ray
+    try:
+        if engine == "ray":
+            from bertlens.corpus.ray import count_by_ray
 
-        counted = count_by_ray(
-            lens,
-            texts,
-            options,
-            segments=segments,
-            workers=workers,
-            column=column,
-            progress=progress,
-        )
-    else:
-        counted = count(
-            lens,
-            sources(lens, texts, segments),
-            options,
-            progress=progress,
-            total=_length(texts, segments),
-        )
+            counted = count_by_ray(
+                lens,
+                texts,
+                options,
+                segments=segments,
+                workers=workers,
+                column=column,
+                progress=progress,
+                errors=errors,
+            )
+        else:
+            counted = count(
+                lens,
+                sources(lens, texts, segments, column=column, errors=errors),
+                options,
+                progress=progress,
+                total=_length(texts, segments),
+            )
+    except Exception as error:
+        partial = getattr(error, "partial", None)
+        if isinstance(partial, Counted):
+            made = Scan(partial, model_name=lens.name, dtype=lens.dtype)
+            error.partial = made  # type: ignore[attr-defined]
+        raise
     return Scan(counted, model_name=lens.name, dtype=lens.dtype)
 
 
@@ -178,66 +187,33 @@ def count(
             apart.commit(batch)
         counter.commit(batch)
 
-    coverage = stream.stream(
-        lens,
-        texts,
-        visit,
-        commit=commit,
-        batch_size=options.batch_size,
-        truncate=options.truncate,
-        progress=progress,
-        total=total,
-        start=start,
-    )
-    return Counted(counter.stats, apart.distances if apart is not None else None, coverage)
+    coverage = RunSummary()
+    # Readers of files count the lines that they leave out.
+    if isinstance(texts, CountedLines):
+        texts = texts.counting(coverage)
 
+    def counted() -> Counted:
+        return Counted(counter.stats, apart.distances if apart is not None else None, coverage)
 
-def sources(lens: TextModel, texts: Any, segments: int | None = None) -> Iterable[Any]:
-    """The texts to be counted: those of `read`, packed into segments where that is asked for."""
-    found = read(texts)
-    if segments is not None:
-        return packed(lens.tokenizer, found, segments)
-    if isinstance(texts, str | os.PathLike):
-        # In a file an empty line is a gap between texts, not an empty text.
-        return (line for line in found if line.strip())
-    return found
-
-
-def read(texts: Any) -> Iterable[Any]:
-    """The texts of a source: any iterable, or the path of a text file with one text a line.
-
-    Lines are read as a stream; a file whose name ends in .gz is unpacked.
-
-    Raises:
-        ValueError: a string that is no path of a file.
-        TypeError: not iterable.
-    """
-    if isinstance(texts, str | os.PathLike):
-        path = Path(texts)
-        if not _is_file(path):
-            raise ValueError(
-                f"{str(texts)[:200]!r} is no file. Give a list of texts, or the path of a text "
-                "file with one text a line; for one text, put it in a list or call the lens."
-            )
-        return _lines(path)
-    if not isinstance(texts, Iterable):
-        raise TypeError(f"texts must be iterable or a path, not {type(texts).__name__}.")
-    return texts
-
-
-def _is_file(path: Path) -> bool:
     try:
-        return path.is_file()
-    except (OSError, ValueError):
-        # A long text is no possible path.
-        return False
-
-
-def _lines(path: Path) -> Iterator[str]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield line.rstrip("\r\n")
+        stream.stream(
+            lens,
+            texts,
+            visit,
+            commit=commit,
+            batch_size=options.batch_size,
+            truncate=options.truncate,
+            progress=progress,
+            total=total,
+            start=start,
+            summary=coverage,
+        )
+    except Exception as error:
+        # What was counted before a late fault is not lost.
+        coverage.partial = True
+        error.partial = counted()  # type: ignore[attr-defined]
+        raise
+    return counted()
 
 
 def _length(texts: Any, segments: int | None) -> int | None:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from bertlens import capture
+from bertlens.capture.interrupts import protected
 from bertlens.errors import EmptyTextError, TextTooLongError
 from bertlens.text.batch import Batch, token_mask
 from bertlens.text.encoding import Encoding
@@ -149,6 +150,13 @@ def stream(
         ValueError: a batch size below 1.
     """
     coverage = RunSummary() if summary is None else summary
+
+    @protected
+    def settle(batch: Batch) -> None:
+        # Whole or not at all, also if Ctrl-C comes meanwhile.
+        commit(batch)
+        coverage.counted += len(batch)
+
     with _bar(texts, progress, total) as bar:
         try:
             found = batches(
@@ -162,8 +170,7 @@ def stream(
             )
             for batch, inputs in found:
                 run(lens, batch, inputs, visit, layers=layers)
-                commit(batch)
-                coverage.counted += len(batch)
+                settle(batch)
                 bar.update(coverage.counted + coverage.skipped.total() - bar.n)
             bar.update(coverage.texts - bar.n)
         except KeyboardInterrupt:

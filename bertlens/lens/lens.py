@@ -248,6 +248,7 @@ class Lens(TextModel):
         engine: Literal["local", "ray"] = "local",
         workers: int = 2,
         column: str = "text",
+        errors: Literal["strict", "replace", "skip"] = "strict",
     ) -> Scan:
         """Score every head over many texts, as a stream in bounded memory.
 
@@ -270,13 +271,17 @@ class Lens(TextModel):
             progress: show a progress bar.
             engine: "local", or "ray" for several processes or machines (bertlens[ray]).
             workers: how many copies of the model Ray runs.
-            column: of a Ray dataset, where its texts are.
+            column: of a table (a DataFrame, a dataset, a dict of lists), where its texts are.
+            errors: what to do with a line of a file that is not UTF-8, or a .gz that is cut:
+                "strict" raises, "replace" puts U+FFFD in place of what cannot be read, "skip"
+                leaves it out and counts it.
 
         Returns:
             scores by name, each with a 95% interval over texts; see `bertlens.corpus.scan.Scan`.
 
         Raises:
-            ValueError: `texts` is a string that is no path of a file.
+            ValueError: `texts` is a string that is no path of a file, or a table without `column`.
+            CorpusError: a file cannot be read to its end; its `partial` is the Scan so far.
             KeyError: there is no score of that name.
             TypeError: an item is no text.
             MissingExtraError: `engine="ray"` without Ray.
@@ -296,6 +301,7 @@ class Lens(TextModel):
             engine=engine,
             workers=workers,
             column=column,
+            errors=errors,
         )
 
     def find_heads(
