@@ -1,7 +1,8 @@
-"""`python -m bertlens`: the `bertlens` command."""
+"""`python -m bertlens` is the `bertlens` command."""
 
 import sys
 
 from bertlens.cli.main import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -16,6 +16,7 @@ from bertlens import __version__
 COMMANDS = {
     "demo": "open JupyterLab on the quickstart notebook, with a small packaged model",
     "scan": "score every head over a file of texts: a table, figures and a report",
+    "effects": "what changes in the model's output without each head, over a file of texts",
     "probe": "find the head that knows each dependency relation of a treebank best",
 }
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,10 +61,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from bertlens import probes
+    from bertlens.probes.relations.writers import WRITERS, check_out, save
 
     out: Path = options.out or Path(f"{Path(options.treebank).name.split('.')[0]}-relations.csv")
     if out.suffix not in WRITERS:
         raise ValueError(f"--out must end in {', '.join(WRITERS)}, not {out.name!r}.")
+    check_out(out)
     errors: Errors = "skip" if options.skip_errors else "raise"
     read = [
         probes.read_conllu(path, errors=errors)
@@ -100,8 +100,7 @@ def _run(options: argparse.Namespace) -> int:
     )
     rows = [row for row in table.rows if not options.relation or row.relation in options.relation]
     print(as_text(table, rows))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(WRITERS[out.suffix](table, rows), "utf-8", newline="")
+    save(table, out, rows)
     print(f"Wrote {out}")
     return 130 if table.reported_on.coverage.partial else 0
 
@@ -114,44 +113,3 @@ def as_text(table: RelationTable, rows: Rows) -> str:
     from bertlens.probes.relations.rendering import relation_lines, relation_title
 
     return "\n".join([relation_title(table), *relation_lines(rows), *table.notes])
-
-
-def as_csv(table: RelationTable, rows: Rows) -> str:
-    """A row a relation and a column a field."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(table.rows[0]._fields)
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def as_html(table: RelationTable, rows: Rows) -> str:
-    """A page that opens without a network."""
-    from bertlens.probes.relations.rendering import relation_html
-
-    body = relation_html(table, rows)
-    return f'<!doctype html><meta charset="utf-8"><title>bertlens probe</title>{body}'
-
-
-def as_markdown(table: RelationTable, rows: Rows) -> str:
-    """The table for a README; a head better than the offset beyond chance is bold."""
-    from bertlens.probes.html_table import percent
-
-    head = ("relation", "head", "direction", "accuracy", "95%", "best offset", "words")
-    lines = [f"| {' | '.join(head)} |", "|---|---|---|---:|---|---:|---:|"]
-    for row in rows:
-        accuracy = percent(row.accuracy)
-        cells = (
-            row.relation.replace("|", "\\|"),
-            f"{row.layer}-{row.head}",
-            row.direction,
-            f"**{accuracy}**" if row.beats_offset else accuracy,
-            f"{percent(row.low)}–{percent(row.high)}",
-            f"{percent(row.offset_accuracy)} ({row.offset:+d})",
-            f"{row.support:,}",
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *table.notes, ""])
-
-
-WRITERS = {".csv": as_csv, ".html": as_html, ".md": as_markdown}

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bertlens.cli.common import add_model, add_place, lens_of, status_of
+
+if TYPE_CHECKING:
+    from bertlens.corpus.scan import Scan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +72,34 @@ def _run(options: argparse.Namespace) -> int:
         engine=options.engine,
         workers=options.workers,
     )
-    print(scan)
+    print("\n".join(lines_of(scan)))
     files = report.write(scan, options.out, source=Path(options.texts).name)
     print(f"Wrote {len(files)} files; open {files[-1]}")
     return 130 if scan.partial else 0
+
+
+def lines_of(scan: Scan) -> list[str]:
+    """The head that stands out by each score, as a table for a terminal."""
+    lines = [f"{scan.model_name} ({scan.dtype}): {scan.coverage}", ""]
+    rows = [("score", "best head", "value", "95% interval", "even", "unit")]
+    for name, score in scan.items():
+        if score.categories:
+            labels = [str(label) for label in score.labels.ravel() if label]
+            counts = (f"{labels.count(c)} {c}" for c in score.categories if c in labels)
+            lines.append(f"{name}: {', '.join(counts)}")
+            continue
+        if not (ranked := score.ranked()):
+            rows.append((name, "-", "undefined", "", "", ""))
+            continue
+        layer, head, value = ranked[0]
+        interval = ""
+        if score.low is not None and score.high is not None:
+            interval = f"{score.low[layer, head]:.3g} to {score.high[layer, head]:.3g}"
+        even = "" if score.baseline is None else f"{score.baseline:.3g}"
+        rows.append((name, f"{layer}-{head}", f"{value:.3g}", interval, even, score.unit))
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    table = [
+        "  ".join([*(cell.ljust(n) for cell, n in zip(row, widths, strict=False)), row[5]]).rstrip()
+        for row in rows
+    ]
+    return [lines[0], "", *table, *lines[1:]]

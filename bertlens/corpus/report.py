@@ -164,12 +164,19 @@ def page(scan: Scan, figures: dict[str, str], source: str = "") -> str:
 
 def _figure(scan: Scan, name: str) -> str:
     """SVG of a score by layer, or of the map of heads."""
-    from bertlens.scores.figures import by_layer, head_map
+    from bertlens.scores.figures import head_map
 
     if name in scan:
-        return _svg(lambda axes: by_layer(scan[name], axes))
+        return figure_of(scan[name])
     heads = scan.map()
     return _svg(lambda axes: head_map(heads, axes))
+
+
+def figure_of(score: HeadScores) -> str:
+    """SVG of a score by layer."""
+    from bertlens.scores.figures import by_layer
+
+    return _svg(lambda axes: by_layer(score, axes))
 
 
 def _svg(draw: Any) -> str:

@@ -22,6 +22,7 @@ class Example:
         head: the number of its syntactic head in the treebank.
         guess: the number of the word that the attention head picks instead of it, or rightly.
         relation, direction: what was asked of the head.
+        sent_id: the sentence's own name in the treebank, where it has one.
     """
 
     sentence: int
@@ -31,6 +32,13 @@ class Example:
     guess: int
     relation: str
     direction: Direction
+    sent_id: str = ""
+
+    def __str__(self) -> str:
+        """The sentence, with [the word], its *head* and, if it is wrong, the ?guess?."""
+        marks = {self.guess: "?{}?", self.head: "*{}*", self.dependent: "[{}]"}
+        text = " ".join(marks.get(i, "{}").format(word) for i, word in enumerate(self.words, 1))
+        return f"{self.sent_id}: {text}" if self.sent_id else text
 
     @property
     def hit(self) -> bool:
@@ -75,6 +83,7 @@ def examples(
             int(words.picked[d, i, layer, head]),
             str(words.relations[i]),
             direction,
+            treebank[int(words.sentences[i])].sent_id,
         )
         for i in members[keep]
     ]

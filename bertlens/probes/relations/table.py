@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -240,6 +242,23 @@ class RelationTable(Mapping[str, HeadScores]):
         import pandas as pd
 
         return pd.DataFrame(list(self.rows), columns=list(RelationRow._fields))
+
+    def to_latex(self) -> str:
+        """The table in LaTeX with booktabs, for a paper."""
+        from bertlens.probes.relations.writers import as_latex
+
+        return as_latex(self, self.rows)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the table as .csv, .html, .md or .tex, by the path's suffix; returns the path.
+
+        Raises:
+            ValueError: another suffix.
+            OSError: the place cannot be written.
+        """
+        from bertlens.probes.relations.writers import save
+
+        return save(self, Path(path))
 
     @property
     def notes(self) -> tuple[str, ...]:

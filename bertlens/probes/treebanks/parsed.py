@@ -41,11 +41,17 @@ _Columns = tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]
 def _sentences(document: Any) -> list[_Columns]:
     if hasattr(document, "sentences"):
         return [_from_stanza(sentence) for sentence in document.sentences]
-    if hasattr(document, "sents"):
-        read = (_from_spacy(sentence) for sentence in document.sents)
-        return [columns for columns in read if columns[0]]
+    if hasattr(type(document), "sents") or "sents" in getattr(document, "__dict__", {}):
+        try:
+            sentences = list(document.sents)
+        except ValueError as error:  # spaCy's E030
+            raise AnnotationError(
+                "The spaCy Doc has no sentences: it was not parsed. Run it through a pipeline with "
+                "a parser, such as spacy.load(name)(text)."
+            ) from error
+        return [columns for columns in map(_from_spacy, sentences) if columns[0]]
     raise TypeError(
-        f"A parsed spaCy Doc or Stanza Document is wanted, not {type(document).__name__}."
+        f"Expected a parsed spaCy Doc or Stanza Document, got {type(document).__name__}."
     )
 
 

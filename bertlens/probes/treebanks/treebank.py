@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class Sentence:
         heads: the number of each word's head, from 1; 0 for a root, as in CoNLL-U.
         relations: the relation of each word to its head, such as "nsubj".
         source: where it was read, such as "dev.conllu, line 12"; named in errors.
+        sent_id: its own name in the treebank, "" where it has none.
 
     Raises:
         AnnotationError: lengths differ, no words, a head outside the sentence or the word itself,
@@ -41,12 +43,16 @@ class Sentence:
     heads: tuple[int, ...]
     relations: tuple[str, ...]
     source: str = ""
+    sent_id: str = ""
 
     def __post_init__(self) -> None:
         for name in ("words", "heads", "relations"):
             given = getattr(self, name)
             if isinstance(given, str):
                 raise TypeError(f"{name} must be a list, one entry a word, not one string.")
+            wrong = [one for one in given if name != "heads" and not isinstance(one, str)]
+            if wrong:
+                raise TypeError(f"{name} must be strings, not {wrong[0]!r:.80}.")
             object.__setattr__(self, name, tuple(given))
         problem = _problem(self.words, self.heads, self.relations)
         if problem:
@@ -177,7 +183,7 @@ def checked_errors(errors: str) -> None:
 def open_lines(source: Source) -> tuple[str, Iterator[str]]:
     """A name for error messages, and the lines."""
     if isinstance(source, str) and ("\n" in source or "\t" in source):
-        return "text", iter(io.StringIO(source))
+        return "text", iter(io.StringIO(source.removeprefix("\ufeff")))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return path.name, _file_lines(path)
@@ -200,10 +206,16 @@ def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         if line.strip():
             block.append(line.rstrip("\r\n"))
         elif block:
-            yield number - len(block), block
+            if not _is_comment(block):
+                yield number - len(block), block
             block = []
-    if block:
+    if block and not _is_comment(block):
         yield number + 1 - len(block), block
+
+
+def _is_comment(block: list[str]) -> bool:
+    """Whether a block is comments alone, such as a file's licence."""
+    return all(line.startswith("#") for line in block)
 
 
 def _sentence(name: str, first: int, block: list[str]) -> Sentence:
@@ -226,7 +238,12 @@ def _sentence(name: str, first: int, block: list[str]) -> Sentence:
         words.append(token["form"])
         heads.append(token["head"])
         relations.append(token["deprel"])
-    return Sentence(tuple(words), tuple(heads), tuple(relations), f"{name}, line {first}")
+    sent_id = next((m[1] for line in block if (m := _SENT_ID.match(line))), "")
+    source = f"{name}, line {first}"
+    return Sentence(tuple(words), tuple(heads), tuple(relations), source, sent_id)
+
+
+_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
 
 
 def _token(line: str) -> dict[str, Any]:
@@ -270,12 +287,16 @@ def _problem(words: Sequence[str], heads: Sequence[int], relations: Sequence[str
     rooted[ROOT] = True
     for start in range(1, n + 1):
         path: list[int] = []
+        on_path: set[int] = set()
         at = start
         while not rooted[at]:
-            if at in path:
-                cycle = " -> ".join(str(i) for i in [*path[path.index(at) :], at])
+            if at in on_path:
+                around = [*path[path.index(at) :], at]
+                shown = [*map(str, around[:20]), *(["..."] if len(around) > 20 else [])]
+                cycle = " -> ".join(shown)
                 return f"the heads go round in a cycle: {cycle}"
             path.append(at)
+            on_path.add(at)
             at = heads[at - 1]
         for i in path:
             rooted[i] = True

@@ -50,5 +50,5 @@ def test_a_document_that_was_not_parsed_is_refused() -> None:
 
 
 def test_anything_else_is_refused_by_its_type() -> None:
-    with pytest.raises(TypeError, match="not str"):
+    with pytest.raises(TypeError, match="got str"):
         from_parsed("Dogs bark.")
