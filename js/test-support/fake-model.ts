@@ -53,6 +53,8 @@ export class FakeModel {
   /** While above 0, each `text` request is answered busy and counts one down. */
   busy = 0;
   dead: boolean;
+  /** As a comm after a restart of the kernel. */
+  closed = false;
   delay: number;
   attention: Attention;
   widget_manager = {
@@ -137,6 +139,7 @@ export class FakeModel {
   }
 
   send(content: unknown): void {
+    if (this.closed) throw new Error("Cannot send");
     const query = content as Asked;
     this.sent.push(query);
     if (this.dead) return;

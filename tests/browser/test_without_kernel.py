@@ -106,6 +106,23 @@ def test_a_notebook_saved_with_its_state_shows_the_text_and_says_what_needs_a_ke
     expect(explorer.frame).to_contain_text("No kernel answers", timeout=40_000)
 
 
+def test_after_a_restart_the_page_says_to_run_the_cell_again(page: Page, lab: Lab) -> None:
+    notebook = Notebook(page, lab, lab.write("restarted.ipynb", *CELLS))
+    notebook.run_all()
+    explorer = Explorer(notebook.output(VIEW))
+    explorer.shows(1, [8])
+
+    page.evaluate(f"() => {PANEL}.sessionContext.session.kernel.restart()")
+    explorer.cell(3, 2).click()
+
+    expect(explorer.error).to_contain_text("run this cell again", timeout=10_000)
+    expect(explorer.frame).to_have_attribute("data-closed", "")
+    notebook.run_all()
+    again = Explorer(notebook.output(VIEW))
+    again.shows(1, [8])
+    expect(again.error).to_be_hidden()
+
+
 def test_a_static_picture_is_an_output_of_its_own(page: Page, lab: Lab) -> None:
     name = lab.write("static.ipynb", *CELLS[:VIEW], "view.static()")
     notebook = Notebook(page, lab, name)

@@ -24,6 +24,12 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
     effect(() => frame.setAttribute("style", headVariables(heads.value, ground.dark.value))),
   );
 
+  disposers.push(
+    effect(() => {
+      frame.toggleAttribute("data-closed", store.silence.value === "closed");
+    }),
+  );
+
   // The host's shortcuts listen to keys from any focused element: whatever takes focus in here opts
   // out on its own, and no plain key leaves the frame.
   frame.addEventListener(

@@ -1,11 +1,18 @@
 import { effect } from "@preact/signals-core";
-import type { Store } from "../state/store";
+import type { Silence, Store } from "../state/store";
 import { element, say } from "../ui/element";
 import { textBoxes } from "./text-boxes";
 
-const SILENT =
-  "No kernel answers: it is busy, or not running. The text and any score are shown as saved; " +
-  "lines, maps and numbers need a running kernel.";
+/** Why answers do not come, and what to do. */
+const SILENT: Record<Silence, string> = {
+  unheard:
+    "No kernel answers: it is busy, or not running. The text and any score are shown as saved; " +
+    "lines, maps and numbers need a running kernel.",
+  busy: "The kernel is busy: what is asked for here comes when it is free.",
+  closed:
+    "The kernel was restarted or stopped: run this cell again. " +
+    "What is drawn is from before and does not follow the selection.",
+};
 
 function labelled(label: string, probability: number | null): string {
   return probability === null ? label : `${label} ${(100 * probability).toFixed(1)}%`;
@@ -13,7 +20,7 @@ function labelled(label: string, probability: number | null): string {
 
 /** The line above the panes: the text, what ran it, and what there is to say. */
 export function mountTop(container: HTMLElement, store: Store): () => void {
-  const { traits, page, kernel } = store;
+  const { traits, page, silence } = store;
   const texts = element("div", { class: "bl-texts" });
   const model = element("span", { class: "bl-model" });
   const predicted = element("p", { class: "bl-says bl-prediction" });
@@ -41,10 +48,15 @@ export function mountTop(container: HTMLElement, store: Store): () => void {
     effect(() => {
       const busy = page.busy.value;
       container.classList.toggle("bl-busy", busy);
-      const silent = kernel.value === "silent" ? SILENT : "";
-      say(status, busy ? (page.notice.value ?? "Running the model …") : silent);
+      const why = silence.value;
+      const silent = why && why !== "closed" ? SILENT[why] : "";
+      say(status, silent || !busy ? silent : (page.notice.value ?? "Running the model …"));
     }),
-    effect(() => say(alert, page.error.value ?? "")),
+    effect(() => {
+      const closed = silence.value === "closed";
+      alert.classList.toggle("bl-banner", closed);
+      say(alert, closed ? SILENT.closed : (page.error.value ?? ""));
+    }),
   ];
   return () => {
     for (const stop of stops) stop();

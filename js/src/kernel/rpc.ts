@@ -1,5 +1,5 @@
 import type { AnyModel } from "@anywidget/types";
-import { type Signal, signal } from "@preact/signals-core";
+import { batch, type Signal, signal } from "@preact/signals-core";
 import { ANY_TEXT, type Query, type Replies } from "./protocol";
 
 export type { Query } from "./protocol";
@@ -64,6 +64,10 @@ const BUSY_PAUSE = 500;
 export class Wire {
   /** True while a request has waited longer than its patience and nothing was heard since. */
   readonly silent: Signal<boolean> = signal(false);
+  /** True once the channel is closed, as by a restart of the kernel, until something is heard again. */
+  readonly closed: Signal<boolean> = signal(false);
+  /** Whether this page ever heard the kernel. */
+  readonly heard: Signal<boolean> = signal(false);
   readonly #channel: Channel;
   readonly #generation: () => number;
   readonly #refused: (error: string) => void;
@@ -82,6 +86,8 @@ export class Wire {
     this.#generation = generation;
     this.#refused = refused;
     channel.on("msg:custom", this.#receive);
+    // ipywidgets' word for a kernel that was let go; a restart shows at the next request
+    channel.on("comm_live_update", this.#close);
   }
 
   request<Kind extends Query["kind"]>(
@@ -103,6 +109,7 @@ export class Wire {
 
   dispose(): void {
     this.#channel.off("msg:custom", this.#receive);
+    this.#channel.off("comm_live_update", this.#close);
     for (const pending of [...this.#pending.values()]) pending.settle({ status: "stale" });
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
@@ -137,8 +144,18 @@ export class Wire {
       });
     };
     this.#pending.set(id, { generation, settle: finish, retry });
-    this.#channel.send({ id, generation: this.#generation(), ...query });
+    try {
+      this.#channel.send({ id, generation: this.#generation(), ...query });
+    } catch {
+      // "Cannot send": there is no channel any more
+      this.#close();
+    }
   }
+
+  readonly #close = (): void => {
+    this.closed.value = true;
+    for (const pending of [...this.#pending.values()]) pending.settle({ status: "silent" });
+  };
 
   readonly #receive = (
     content: ReplyContent & Replies[Query["kind"]],
@@ -146,7 +163,11 @@ export class Wire {
   ): void => {
     const { id, error } = content ?? {};
     const pending = this.#pending.get(id ?? "");
-    this.silent.value = false;
+    batch(() => {
+      this.silent.value = false;
+      this.closed.value = false;
+      this.heard.value = true;
+    });
     if (id === null && error) this.#refused(error);
     if (!pending) return;
     if (content.busy) pending.retry(content.error ?? "The model is busy");

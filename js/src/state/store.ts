@@ -41,10 +41,12 @@ export type RowQuery = {
 };
 
 /**
- * "live": answers come. "silent": one is long overdue; the kernel may be at work, or gone.
- * A page cannot tell a notebook without a kernel from one whose kernel is busy: both are silent.
+ * "live": answers come. "silent": one is long overdue, or cannot come.
+ * Where no kernel was ever heard, a page cannot tell a notebook without one from one whose kernel is busy.
  */
 export type KernelState = "live" | "silent";
+/** Why answers do not come: the channel is closed, a kernel once heard is at work, or none was ever heard. */
+export type Silence = "closed" | "busy" | "unheard";
 
 /** A pane: fills the container, follows the store, and takes all back when disposed. */
 export type View = (container: HTMLElement, store: Store) => () => void;
@@ -52,6 +54,10 @@ export type View = (container: HTMLElement, store: Store) => () => void;
 const THUMBNAIL_SIDE = 48;
 const ROW_CACHE = 4_000_000;
 const ANSWER_CACHE = 2_000_000;
+/** Milliseconds that a run of the model may take before the page stops waiting for it. */
+const RUN_LIMIT = 120_000;
+const UNANSWERED =
+  "The model has not answered for 2 minutes. The kernel may be busy: press Enter in the text to try again.";
 
 /** One model's state on the page: its traits, what only the page knows, and what the kernel is asked for. */
 export class Store {
@@ -59,6 +65,8 @@ export class Store {
   readonly page: Page = createPage();
   readonly items: { from: ReadonlySignal<Items>; to: ReadonlySignal<Items> };
   readonly kernel: ReadonlySignal<KernelState>;
+  /** Null while answers come. */
+  readonly silence: ReadonlySignal<Silence | null>;
   /** The pinned item (the trait `token`) at the current level. */
   readonly pin: ReadonlySignal<Place | null>;
   /** What is looked at: the hovered item, else the pinned one. */
@@ -111,7 +119,12 @@ export class Store {
         this.#fail(error);
       },
     );
-    this.kernel = computed(() => (this.#wire.silent.value ? "silent" : "live"));
+    this.silence = computed(() => {
+      const { closed, silent, heard } = this.#wire;
+      if (closed.value) return "closed";
+      return silent.value ? (heard.value ? "busy" : "unheard") : null;
+    });
+    this.kernel = computed(() => (this.silence.value ? "silent" : "live"));
     this.#blocks = new Blocks({
       wire: this.#wire,
       level: () => level.peek(),
@@ -137,7 +150,7 @@ export class Store {
       }),
       // A kernel that was silent is heard again: let readers ask for what was given up.
       effect(() => {
-        if (!this.#wire.silent.value) untracked(() => this.#askAgain());
+        if (this.kernel.value === "live") untracked(() => this.#askAgain());
       }),
     );
   }
@@ -298,7 +311,7 @@ export class Store {
     });
     const answer = await this.#wire.request(query, {
       patience: 15_000,
-      limit: Number.POSITIVE_INFINITY,
+      limit: RUN_LIMIT,
       onBusy: (words) => {
         if (run !== this.#run) return false;
         notice.value = words;
@@ -310,6 +323,8 @@ export class Store {
       busy.value = false;
       notice.value = null;
       if (answer.status === "error") error.value = answer.error;
+      // that the channel is closed is said once, for all
+      if (answer.status === "silent" && !this.#wire.closed.value) error.value = UNANSWERED;
     });
   }
 

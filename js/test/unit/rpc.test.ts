@@ -7,17 +7,26 @@ type Sent = Query & { id: string; generation: number };
 function line() {
   const sent: Sent[] = [];
   let hear: (content: unknown, buffers: DataView[]) => void = () => {};
+  let live = () => {};
+  let open = true;
   return {
     sent,
     channel: {
       send: (content: unknown) => {
+        // as a comm of Jupyter says it
+        if (!open) throw new Error("Cannot send");
         sent.push(content as Sent);
       },
-      on: (_event: string, callback: typeof hear) => {
-        hear = callback;
+      on: (event: string, callback: typeof hear & typeof live) => {
+        if (event === "msg:custom") hear = callback;
+        else if (event === "comm_live_update") live = callback;
       },
       off: () => {},
     },
+    shut: () => {
+      open = false;
+    },
+    restart: () => live(),
     say: (content: object, buffers: DataView[] = []) => hear(content, buffers),
   };
 }
@@ -100,6 +109,26 @@ test("a request that is never answered ends as silent", async () => {
   const answer = wire.request(scores, { patience: 100, limit: 1000 });
   vi.advanceTimersByTime(1000);
   expect(await answer).toEqual({ status: "silent" });
+});
+
+test("a closed channel is noticed at the first request, and ends it", async () => {
+  const { channel, shut } = line();
+  const wire = new Wire(channel as never, () => 1);
+  shut();
+  expect(wire.closed.value).toBe(false);
+  expect(await wire.request(scores)).toEqual({ status: "silent" });
+  expect(wire.closed.value).toBe(true);
+});
+
+test("a restart ends what was asked before, and a word heard later opens the channel again", async () => {
+  const { channel, restart, say } = line();
+  const wire = new Wire(channel as never, () => 1);
+  const answer = wire.request(scores);
+  restart();
+  expect(await answer).toEqual({ status: "silent" });
+  expect(wire.closed.value).toBe(true);
+  say({ ...ok, id: "another", generation: 1 });
+  expect(wire.closed.value).toBe(false);
 });
 
 test("a busy model is asked again after half a second", async () => {

@@ -272,6 +272,39 @@ test("without a kernel the page says so, and asks again when one is heard", asyn
   stop();
 });
 
+test("a text typed after a restart ends at once, and its end is told apart from a busy kernel", async () => {
+  const { model, store } = open();
+  model.closed = true;
+  const run = store.run("typed", null);
+  await run;
+  expect(store.page.busy.value).toBe(false);
+  expect(store.silence.value).toBe("closed");
+  expect(store.kernel.value).toBe("silent");
+  expect(store.page.error.value).toBeNull();
+});
+
+test("a kernel that was heard before and is silent now is busy", async () => {
+  vi.useFakeTimers();
+  const { model, store } = open();
+  void store.run("first", null);
+  await vi.advanceTimersByTimeAsync(10);
+  model.dead = true;
+  void store.run("second", null);
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(store.silence.value).toBe("busy");
+});
+
+test("a text is not waited for longer than two minutes", async () => {
+  vi.useFakeTimers();
+  const { store } = open({ dead: true });
+  void store.run("typed", null);
+  await vi.advanceTimersByTimeAsync(119_000);
+  expect(store.page.busy.value).toBe(true);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(store.page.busy.value).toBe(false);
+  expect(store.page.error.value).toContain("not answered for 2 minutes");
+});
+
 test("an error of a map is told once, not asked again and again", async () => {
   const { model, store } = open({ dead: true });
   const stop = effect(() => {
