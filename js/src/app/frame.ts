@@ -30,17 +30,24 @@ export function mountFrame(el: HTMLElement, store: Store): () => void {
     }),
   );
 
-  // The host's shortcuts listen to keys from any focused element: whatever takes focus in here opts
-  // out on its own, and no plain key leaves the frame.
-  frame.addEventListener(
-    "focusin",
-    ({ target }) => (target as Element).setAttribute("data-lm-suppress-shortcuts", "true"),
-    { signal: ended },
+  // JupyterLab's shortcuts see a key before anything in here does, but after the window: plain keys are kept from
+  // them, those with Ctrl or Cmd are theirs, unless they edit the text that is typed.
+  document.defaultView?.addEventListener(
+    "keydown",
+    (event) => {
+      const target = event.composedPath()[0];
+      if (!(target instanceof Element) || !frame.contains(target)) return;
+      const edits = target.matches("textarea") && /^[acvxyz]$/i.test(event.key);
+      const theirs = (event.ctrlKey || event.metaKey) && !edits;
+      if (theirs) frame.removeAttribute("data-lm-suppress-shortcuts");
+      else frame.setAttribute("data-lm-suppress-shortcuts", "true");
+    },
+    { capture: true, signal: ended },
   );
   frame.addEventListener(
     "keydown",
     (event) => {
-      event.stopPropagation();
+      if (frame.hasAttribute("data-lm-suppress-shortcuts")) event.stopPropagation();
       const step = event.key === "]" ? 1 : event.key === "[" ? -1 : 0;
       const typing = (event.target as Element).matches("textarea, input[type=text]");
       if (!step || typing || event.ctrlKey || event.metaKey) return;
