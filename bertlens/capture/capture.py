@@ -261,7 +261,8 @@ def stream(
         NoAttentionError: the model has no attention that can be reached, or not of this kind.
     """
     with model_lock(model):
-        prepared = prepare(model, inputs)
+        # A task head would only cost time, and a decoder's may refuse batches.
+        prepared = prepare(model, inputs, answer=False)
         layers_of = prepared.plan.layers
         name = prepared.plan.kinds[0] if kind is None else kind
         if name not in layers_of:

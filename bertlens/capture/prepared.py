@@ -10,13 +10,13 @@ from typing import Any
 from torch import nn
 
 from bertlens.capture.calibration import forget, plan_of
-from bertlens.capture.edited_model import EditedModel, check_plan
+from bertlens.capture.edited_model import EditedModel, check_plan, without_edits
 from bertlens.capture.forward import Receiver, run
 from bertlens.capture.interrupts import protected
 from bertlens.capture.plan import CapturePlan
 from bertlens.capture.random_numbers import random_state_kept
 from bertlens.capture.state import preserve_state
-from bertlens.capture.submodel import body_of, unwrapped
+from bertlens.capture.submodel import body_of, body_without_head, refuse_virtual_tokens, unwrapped
 from bertlens.errors import BertlensError
 
 
@@ -72,13 +72,23 @@ class PreparedModel:
 
 
 @protected
-def prepare(model: nn.Module, inputs: Mapping[str, Any]) -> PreparedModel:
+def prepare(model: nn.Module, inputs: Mapping[str, Any], *, answer: bool = True) -> PreparedModel:
     """Find the part of the model that these inputs run, and the way to its attention.
+
+    Args:
+        answer: run a task head whose answer can be shown.
 
     Raises:
         NoAttentionError: there is no attention, or none that can be reached.
+        TypeError: the inputs hold a cache of keys and values.
     """
-    body = body_of(model, inputs)
+    if inputs.get("past_key_values") is not None:
+        raise TypeError(
+            "inputs= holds past_key_values, which the pass would change, and whose tokens are not "
+            "known. Leave it out and give the whole text's input_ids."
+        )
+    refuse_virtual_tokens(without_edits(model))
+    body = body_of(model, inputs) if answer else body_without_head(model, inputs)
     return PreparedModel(model, body, inputs, plan_of(model, body, inputs))
 
 

@@ -132,7 +132,8 @@ def preserve_state(model: nn.Module, *, gradients: bool = False) -> Iterator[Non
                 yield
         finally:
             own.restore()
-            stack.remove(own)
+            if own in stack:
+                stack.remove(own)
             if depth:
                 depths[id(model)] = depth
             else:

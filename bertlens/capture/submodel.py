@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from bertlens.capture.interrupts import interruptible
+from bertlens.errors import NoAttentionError
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
@@ -80,6 +81,13 @@ def answers(model: nn.Module) -> str | None:
 def body_of(model: nn.Module, inputs: Mapping[str, Any]) -> nn.Module:
     """What has to run: the encoder alone of an encoder-decoder without a target; no task head,
     unless its answer is small and worth showing."""
+    body = body_without_head(model, inputs)
+    runs_all = body is base_of(model)
+    return unwrapped(model) if answers(model) and runs_all else body
+
+
+def body_without_head(model: nn.Module, inputs: Mapping[str, Any]) -> nn.Module:
+    """The same without any task head."""
     body = base_of(model)
     if is_encoder_decoder(body) and not any(name.startswith("decoder_") for name in inputs):
         encoder = getattr(body, "encoder", None)
@@ -88,7 +96,25 @@ def body_of(model: nn.Module, inputs: Mapping[str, Any]) -> nn.Module:
         # The encoder of a detector (DETR) takes no pictures: its decoder runs without a target.
         if isinstance(encoder, nn.Module) and _takes(encoder, body.main_input_name):
             return encoder
-    return unwrapped(model) if answers(model) else body
+    return body
+
+
+def refuse_virtual_tokens(model: nn.Module) -> None:
+    """Raise where PEFT puts tokens before a text that no tokenizer knows.
+
+    Raises:
+        NoAttentionError: the active adapter is a prompt, a prefix or the like.
+    """
+    config: Any = None
+    if hasattr(model, "peft_config"):
+        config = getattr(model, "active_peft_config", None)
+    if getattr(config, "is_prompt_learning", False):
+        kind = str(getattr(config, "peft_type", "prompt learning")).rpartition(".")[2]
+        raise NoAttentionError(
+            f"The active PEFT adapter ({kind}) puts {config.num_virtual_tokens} virtual tokens "
+            "before each text, which only PEFT's own forward adds, so the attention shown would be "
+            "the base model's. Make the Lens of model.get_base_model() to see that one."
+        )
 
 
 def is_encoder_decoder(model: nn.Module) -> bool:

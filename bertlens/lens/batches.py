@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from bertlens import capture
 from bertlens.attention.attention import Attention
 from bertlens.lens.forward import attention_of_encodings
 from bertlens.text.encoding import Encoding
@@ -30,6 +31,8 @@ def many(
     pairs = [_encoded(lens, i, text, truncate) for i, text in enumerate(texts)]
     if len({target is None for _, target in pairs}) > 1:
         raise TypeError("Give all texts a target, or none.")
+    if _pools_at_the_last_token(lens):
+        batch_size = 1
     made: list[Attention] = []
     for at in range(0, len(pairs), batch_size):
         batch = pairs[at : at + batch_size]
@@ -38,6 +41,17 @@ def many(
             lens, [source for source, _ in batch], targets or None, exact=exact, keep=keep
         )
     return made
+
+
+def _pools_at_the_last_token(lens: Lens) -> bool:
+    """Whether padding would move the token at which a decoder's classifier reads its answer.
+
+    It looks for the config's padding token, which these batches do not have.
+    """
+    if capture.answers(lens.model) != "text":
+        return False
+    pad = getattr(lens.config, "pad_token_id", None)
+    return pad is None or pad != getattr(lens.tokenizer, "pad_token_id", None)
 
 
 def _encoded(lens: Lens, index: int, text: Any, truncate: bool) -> tuple[Encoding, Encoding | None]:

@@ -40,7 +40,6 @@ class TextModel:
         loaded_from = getattr(self.config, "name_or_path", "")
         self.name: str = name or shown_name(loaded_from or type(model).__name__)
         self.lock = capture.model_lock(model)
-        self._check_vocabulary()
 
     def encode(
         self,
@@ -109,6 +108,7 @@ class TextModel:
         self, encodings: Sequence[Encoding], targets: Sequence[Encoding] | None = None
     ) -> dict[str, Tensor]:
         """A batch for the model, [batch, tokens] on its device, padded on the right."""
+        self._check_vocabulary([*encodings, *(targets or ())])
         pad = getattr(self.tokenizer, "pad_token_id", None)
         made = padded(encodings, pad=pad, targets=targets)
         inputs = {name: tensor.to(self.device) for name, tensor in made.items()}
@@ -150,14 +150,23 @@ class TextModel:
         # transformers writes "no limit" as a number of thirty digits.
         return int(limit) if limit is not None and limit < 1e9 else None
 
-    def _check_vocabulary(self) -> None:
+    def _check_vocabulary(self, encodings: Sequence[Encoding]) -> None:
+        """Raise where a text uses an id that the model does not embed.
+
+        Many models embed one or two entries less than their tokenizer has, which no text uses.
+        """
         size = capture.vocabulary_size(self.model) if self.takes == "input_ids" else None
-        if size is not None and len(self.tokenizer) > size:
-            raise VocabularyError(
-                f"The tokenizer has {len(self.tokenizer)} entries but the model embeds only "
-                f"{size}: they do not belong together. Load both from the same name, "
-                "or resize the model with model.resize_token_embeddings(len(tokenizer))."
-            )
+        if size is None:
+            return
+        for encoding in encodings:
+            beyond = [i for i in encoding.inputs["input_ids"] if i >= size]
+            if beyond:
+                piece = self.tokenizer.convert_ids_to_tokens(beyond[0])
+                raise VocabularyError(
+                    f"The token {piece!r} has the id {beyond[0]} but the model embeds only {size}: "
+                    "they do not belong together. Load both from the same name, or resize the "
+                    "model with model.resize_token_embeddings(len(tokenizer))."
+                )
 
 
 def shown_name(name: str | os.PathLike[str]) -> str:

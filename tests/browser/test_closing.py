@@ -58,4 +58,6 @@ def test_running_a_cell_again_leaves_one_display_in_its_place(
     expect(output.locator(".bl-frame")).to_have_count(1)
     explorers = "[w for w in Widget.widgets.values() if type(w).__name__ == 'Explorer']"
     assert notebook.python(f"len({explorers})") == 13
-    assert notebook.python(f"sum(w.attention.is_cached for w in {explorers})") == 8
+    # Tensors of runs that are no longer shown go once the bound on bytes is reached.
+    notebook.do("import bertlens as bl\nbl.memory.set_limit(bl.memory.used() // 2)")
+    assert 0 < notebook.python(f"sum(w.attention.is_cached for w in {explorers})") < 13

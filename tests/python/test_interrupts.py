@@ -114,6 +114,9 @@ def test_what_an_earlier_pass_left_is_put_right() -> None:
     torch.set_grad_enabled(True)
     lens(SENTENCES[0])
     assert differences(before, state(model)) == []
+    lens.lock.acquire()
+    broken.__exit__(None, None, None)
+    assert differences(before, state(model)) == []
 
 
 def test_random_numbers_of_another_thread_do_not_repeat() -> None:

@@ -140,7 +140,7 @@ def test_the_limit_is_the_number_of_usable_positions(family: str, limit: int) ->
     assert len(lens("x" * (limit - specials)).tokens) == limit
 
 
-def test_a_tokenizer_larger_than_the_model_is_an_error() -> None:
+def test_a_text_with_an_id_that_the_model_does_not_embed_is_an_error() -> None:
     config = BertConfig(
         vocab_size=50,
         hidden_size=8,
@@ -149,8 +149,9 @@ def test_a_tokenizer_larger_than_the_model_is_an_error() -> None:
         intermediate_size=8,
     )
     tokenizer = tokenizer_for("bert")
-    with pytest.raises(VocabularyError, match=rf"{len(tokenizer)} entries .* only 50"):
-        bl.Lens(BertModel(config), tokenizer)
+    lens = bl.Lens(BertModel(config), tokenizer)
+    with pytest.raises(VocabularyError, match=r"The token '\w+' has the id \d+ .* only 50"):
+        lens("I went to the store.")
 
 
 def test_fnet_has_no_attention() -> None:
