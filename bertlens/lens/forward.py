@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
-
 from bertlens import capture
 from bertlens.attention.attention import Attention
 from bertlens.attention.capture_cache import CaptureCache
@@ -15,12 +13,10 @@ from bertlens.attention.maps import joined_kinds
 from bertlens.attention.prediction import predict
 from bertlens.text.edges import check_edges
 from bertlens.text.encoding import Encoding
-from bertlens.text.tokens import Token, Word
+from bertlens.text.positions import Side, numbered
 
 if TYPE_CHECKING:
     from bertlens.lens.lens import Lens
-
-Side = tuple[tuple[Token, ...], tuple[Word, ...]]
 
 
 def attention_of_encodings(
@@ -72,62 +68,50 @@ def attention_of_encodings(
             ),
         }
         alone = len(encodings) == 1
-        made.append(_kinds(lens, capturing, i, alone, _sides(encoding, target), common))
+        made.append(joined(lens, capturing, i, alone, _sides(encoding, target), common))
     return made
 
 
-def attention_of_inputs(
-    lens: Lens, inputs: Mapping[str, Any], *, exact: bool = False, keep: bool = False
-) -> Attention:
-    """An Attention of what is no text, such as an image: its tokens are numbered positions."""
-    # The caller may write into tensors of theirs, and the same pass may have to be made again.
-    own = {
-        name: value.to(lens.device, copy=True) if isinstance(value, Tensor) else value
-        for name, value in inputs.items()
-    }
-    capturing = CaptureCache(capture.Replay(lens.model, own), exact=exact, keep=keep)
-    stored = capturing.stored()
-    common: dict[str, Any] = {
-        "model_name": lens.name,
-        "dtype": lens.dtype,
-        "notes": stored.notes,
-        "prediction": predict(
-            capture.answers(lens.model), stored.logits, lens.config, (), ("", None)
-        ),
-    }
-    return _kinds(lens, capturing, 0, True, {}, common)
-
-
-def _sides(encoding: Encoding, target: Encoding | None) -> dict[str, tuple[Encoding, Encoding]]:
+def _sides(encoding: Encoding, target: Encoding | None) -> dict[str, tuple[Side, Side]]:
     """Kind -> what attends and what is attended to."""
-    sides = {"self": (encoding, encoding), "encoder": (encoding, encoding)}
+    source = (encoding.tokens, encoding.words)
+    sides = {"self": (source, source), "encoder": (source, source)}
     if target is not None:
-        sides |= {"decoder": (target, target), "cross": (target, encoding)}
+        written = (target.tokens, target.words)
+        sides |= {"decoder": (written, written), "cross": (written, source)}
     return sides
 
 
-def _kinds(
+def joined(
     lens: Lens,
     capturing: CaptureCache,
     text: int,
     alone: bool,
-    sides: Mapping[str, tuple[Encoding, Encoding]],
+    sides: Mapping[str, tuple[Side, Side]],
     common: Mapping[str, Any],
 ) -> Attention:
+    """An Attention for each kind of a text in a captured batch; the first leads to the others.
+
+    Args:
+        text: its index in the batch.
+        alone: whether it is the only one, so that nothing of the batch is padding.
+        sides: kind -> tokens and words of rows and columns; other positions are numbered.
+        common: what else `Attention` takes.
+    """
     found = []
     for kind, layers in capturing.stored().kinds.items():
-        encodings = sides.get(kind)
-        lengths = None if encodings is None else tuple(map(len, encodings))
+        own = sides.get(kind)
+        lengths = None if own is None else tuple(len(tokens) for tokens, _ in own)
         fits = lengths == layers[0].shape if alone else lengths is not None
         notes = tuple(common["notes"])
-        if encodings is not None and fits:
-            rows, columns = ((e.tokens, e.words) for e in encodings)
+        if own is not None and fits:
+            rows, columns = own
         else:
             rows, columns = map(numbered, layers[0].shape)
             if common.get("text"):
                 notes += (f"The {kind} attention is not between tokens: positions are numbered.",)
-        crop = None if alone or encodings is None else tuple(map(len, encodings))
-        crossed = encodings is None or encodings[0] is not encodings[1]
+        crop = None if alone else lengths
+        crossed = own is None or own[0] is not own[1]
         name = "encoder" if kind == "self" and lens.translates else kind
         found.append(
             Attention(
@@ -145,10 +129,3 @@ def _kinds(
             )
         )
     return joined_kinds(found)
-
-
-def numbered(n: int) -> Side:
-    """Positions that are not tokens of a text, such as patches of an image, by number."""
-    tokens = tuple(Token(str(i), str(i), None, None, i, 0, False) for i in range(n))
-    words = tuple(Word(str(i), (i,), 0, False, i) for i in range(n))
-    return tokens, words

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from bertlens import capture
 from bertlens.attention.attention import Attention
 from bertlens.errors import require
-from bertlens.lens.forward import attention_of_encodings, attention_of_inputs
+from bertlens.lens.forward import attention_of_encodings
+from bertlens.lens.inputs import attention_of_inputs
 from bertlens.lens.windows import Windows
 from bertlens.text.text_model import TextModel, shown_name
 
@@ -127,7 +128,10 @@ class Lens(TextModel):
                 there are three kinds of attention, see `Attention.kind`; without, the encoder's.
                 For a model of images or sounds, what its processor takes.
             words, words_pair: the same, split into words beforehand, as treebanks have them.
-            inputs: instead of a text, the model's own inputs, [1, ...] each; tokens are numbered.
+            inputs: instead of a text, the model's own inputs, [1, ...] each, such as those of
+                `tokenizer.apply_chat_template(..., return_dict=True, return_tensors="pt")`. Ids
+                are labelled by the tokenizer, an image's patches by row and column ("image 3,7"),
+                a sound's frames by seconds; positions of which nothing is known are numbered.
             truncate: cut a text that is longer than the model takes, instead of an error.
             window, overlap: cut a long text into windows of so many tokens (special ones included)
                 that share `overlap` tokens, a quarter by default; see `Windows`.

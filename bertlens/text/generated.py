@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,28 +33,38 @@ def without_closing_specials(tokenizer: Any, encoding: Encoding) -> Encoding:
     )
 
 
-def continued(tokenizer: Any, encoding: Encoding, ids: Sequence[int], *, segment: int) -> Encoding:
+def continued(
+    tokenizer: Any,
+    encoding: Encoding,
+    ids: Sequence[int],
+    *,
+    segment: int,
+    special: Collection[int] = (),
+) -> Encoding:
     """An encoding and after it ids that a model wrote, as a text of its own.
 
     Labels come from decoding a token more each time; a character that takes several tokens is
     shown by the first of them.
+
+    Args:
+        special: ids that are no text besides those that the tokenizer names.
     """
     text, spans = _decoded(tokenizer, ids)
     tokens, words = list(encoding.tokens), list(encoding.words)
     pieces = [str(piece) for piece in tokenizer.convert_ids_to_tokens(list(ids))]
-    specials = set(tokenizer.all_special_ids) - {getattr(tokenizer, "unk_token_id", None)}
+    specials = {*tokenizer.all_special_ids, *special} - {getattr(tokenizer, "unk_token_id", None)}
     count, last_end, open_word = 0, 0, False
     for piece, number, (start, end) in zip(pieces, ids, spans, strict=True):
         characters = text[start:end]
-        special = number in specials
+        is_special = number in specials
         opens = end > last_end and _begins_word(characters, text[:start])
-        if special or not open_word or opens:
-            words.append(Word("", (), segment, special, None if special else count))
-            count += not special
-        open_word = not special
+        if is_special or not open_word or opens:
+            words.append(Word("", (), segment, is_special, None if is_special else count))
+            count += not is_special
+        open_word = not is_special
         bare = start + len(characters) - len(characters.lstrip())
         place: tuple[int | None, int | None] = (None, None)
-        if special:
+        if is_special:
             label = piece
         elif end <= last_end:
             label, place = SAME, (start, end)
@@ -62,7 +72,7 @@ def continued(tokenizer: Any, encoding: Encoding, ids: Sequence[int], *, segment
             label = shown(characters) or from_piece(piece)
             place = (bare if characters.strip() else start, end)
         last_end = max(last_end, end)
-        tokens.append(Token(piece, label, *place, len(words) - 1, segment, special))
+        tokens.append(Token(piece, label, *place, len(words) - 1, segment, is_special))
         word = words[-1]
         words[-1] = replace(word, tokens=(*word.tokens, len(tokens) - 1))
     fill = {"input_ids": list(ids), "attention_mask": [1] * len(ids)}

@@ -1,4 +1,4 @@
-"""Models of images and sounds: patches and frames are numbered tokens."""
+"""Models of images and sounds: patches are named by row and column, frames by seconds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.python import tiny_models
 from tests.python.tiny import eager_weights, tokenizer_for
 
 
-def test_an_images_patches_are_numbered_tokens() -> None:
+def test_an_images_patches_are_tokens_by_row_and_column() -> None:
     torch.manual_seed(0)
     config = ViTConfig(
         hidden_size=32,
@@ -40,7 +40,10 @@ def test_an_images_patches_are_numbered_tokens() -> None:
     wanted = eager_weights(copy.deepcopy(model), pixels)[:, 0]
     np.testing.assert_allclose(attention.weights(), wanted, atol=1e-6, rtol=0)
     # [CLS] and 4 x 4 patches
-    assert [t.label for t in attention.tokens] == [str(i) for i in range(17)]
+    labels = [t.label for t in attention.tokens]
+    assert labels[:3] == ["[CLS]", "image 0,0", "image 0,1"]
+    assert labels[1 + 4 * 3 + 2] == "image 3,2"
+    assert [t.special for t in attention.tokens] == [True] + [False] * 16
     by_hand = lens(inputs=dict(pixels), exact=True)
     np.testing.assert_array_equal(by_hand.weights(), attention.weights())
     assert attention.to_words().weights(0).shape == (4, 17, 17)
@@ -53,7 +56,7 @@ def test_an_image_is_explored_without_a_box_for_text() -> None:
     attention = bl.Lens(model)(inputs={"pixel_values": torch.zeros(1, 3, 32, 32)})
     view = attention.explore()
     assert not view.editable
-    assert view.meta["from"]["label"] == ["0", "1", "2", "3", "4"]
+    assert view.meta["from"]["label"][:2] == ["[CLS]", "image 0,0"]
 
 
 def test_a_model_that_needs_more_than_a_text_says_so() -> None:
@@ -66,7 +69,7 @@ def test_a_model_that_needs_more_than_a_text_says_so() -> None:
     assert whole.kind("text").weights(0).shape == (4, 12, 12)
 
 
-def test_a_sounds_frames_are_numbered_tokens() -> None:
+def test_a_sounds_frames_are_tokens_by_seconds() -> None:
     torch.manual_seed(0)
     config = WhisperConfig(
         d_model=32,
@@ -89,6 +92,8 @@ def test_a_sounds_frames_are_numbered_tokens() -> None:
     sound = np.sin(np.arange(16000) / 20).astype(np.float32)
     attention = bl.Lens(model, extractor)(sound)
     assert attention.kinds == ("encoder",)
+    # one second in 50 positions
+    assert [t.label for t in attention.tokens[:3]] == ["0.00 s", "0.02 s", "0.04 s"]
     assert len(attention.tokens) == 50
     np.testing.assert_allclose(attention.weights().sum(-1), 1, atol=1e-5)
 
