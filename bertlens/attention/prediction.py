@@ -15,6 +15,10 @@ MOST_SAID = 12
 """A tagger's label names so many tokens; `tags` has them all."""
 
 
+NEXT_SENTENCE = {0: "is the next sentence", 1: "is a random sentence"}
+"""What the two logits of a head for next sentence prediction stand for (Devlin et al. 2019)."""
+
+
 @dataclass(frozen=True)
 class Labelled:
     """A label and how probable the model finds it; of a regression the value, and None."""
@@ -68,9 +72,11 @@ def predict(
     """
     if about == "span" and {"start_logits", "end_logits"} <= set(logits):
         return _answer(logits["start_logits"][text], logits["end_logits"][text], tokens, texts)
-    if about not in ("text", "tokens") or "logits" not in logits:
+    if about not in ("text", "tokens", "next sentence") or "logits" not in logits:
         return None
     names: Mapping[int, str] = getattr(config, "id2label", None) or {}
+    if about == "next sentence":
+        names = NEXT_SENTENCE
     scores = logits["logits"][text]
     if about == "tokens":
         return _tags(scores[: len(tokens)], names, tokens)
@@ -108,7 +114,9 @@ def _answer(
     """The most probable span that does not end before it starts; in the second text of a pair."""
     n = len(tokens)
     where = 1 if texts[1] is not None else 0
-    allowed = torch.tensor([token.segment == where and not token.special for token in tokens])
+    allowed = torch.tensor(
+        [token.segment == where and not token.special for token in tokens], device="cpu"
+    )
     chances = starts[:n].softmax(-1)[:, None] * ends[:n].softmax(-1)[None, :]
     possible = torch.triu(chances) * allowed[:, None] * allowed[None, :]
     first, last = divmod(int(possible.argmax()), n)

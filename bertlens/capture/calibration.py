@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from bertlens.capture.attention_function import Call
 from bertlens.capture.forward import run
@@ -27,7 +28,12 @@ from bertlens.capture.random_numbers import (
     seed,
     set_random_state,
 )
-from bertlens.capture.reference import EagerReference, eager_reference_of, same
+from bertlens.capture.reference import (
+    EagerReference,
+    calls_torch_attention,
+    eager_reference_of,
+    same,
+)
 from bertlens.capture.state import preserve_state
 from bertlens.capture.submodel import has_two_ways, is_short, settle, sorts_by_windows, unwrapped
 from bertlens.errors import NoAttentionError
@@ -100,10 +106,21 @@ def _ways(
         try:
             return _calibrated(body, inputs)
         except (TypeError, AttributeError) as error:
+            if not _of_libraries(error):
+                raise  # a fault in the caller's own module
             raise NoAttentionError(
                 f"{type(body).__name__} does not run on {', '.join(inputs)} alone ({error}). Give "
                 "it all that it needs, as inputs={...}, or make a Lens of the part that you want."
             ) from error
+
+
+def _of_libraries(error: Exception) -> bool:
+    """Whether it was raised in torch or transformers, as by a family that lacks an input."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] in ("torch", "transformers")
 
 
 def _small(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +160,8 @@ def _calibrated(body: nn.Module, inputs: Mapping[str, Any]) -> CapturePlan:
             return _with_what_is_left_out(checked, listed)
     if tapped_plan.layers:
         return _with_what_is_left_out(tapped_plan, listed)
-    raise NoAttentionError(unreachable(body, listed, tapped_plan.left_out))
+    direct = not (listed or tapped_plan.left_out) and calls_torch_attention(body, inputs)
+    raise NoAttentionError(unreachable(body, listed, tapped_plan.left_out, direct=direct))
 
 
 def _with_what_is_left_out(plan: CapturePlan, listed: Collection[str]) -> CapturePlan:
@@ -224,8 +242,18 @@ class _Seen:
         self.kinds[kind].append(weights)
 
 
-def unreachable(body: nn.Module, listed: Mapping[str, Any], left_out: Mapping[str, str]) -> str:
-    """Why there is nothing to see, in words."""
+def unreachable(
+    body: nn.Module,
+    listed: Mapping[str, Any],
+    left_out: Mapping[str, str],
+    *,
+    direct: bool = False,
+) -> str:
+    """Why there is nothing to see, in words.
+
+    Args:
+        direct: whether it calls torch's own attention function.
+    """
     name = type(body).__name__
     if left_out:
         why = "; ".join(f"{kind}: {reason}" for kind, reason in left_out.items())
@@ -234,6 +262,13 @@ def unreachable(body: nn.Module, listed: Mapping[str, Any], left_out: Mapping[st
         return (
             f"{name} returns something else than attention weights as its attentions "
             f"({', '.join(listed)}), and bertlens will not show it as such. Load another model."
+        )
+    if direct and not isinstance(body, PreTrainedModel):
+        return (
+            f"{name} calls torch's scaled_dot_product_attention itself, which returns no weights. "
+            "Let its forward return them, softmax(query @ key.T / sqrt(d)), [batch, heads, from, "
+            "to] a layer, as `attentions` of a transformers ModelOutput; or give them to "
+            "bertlens.Attention.from_tensors(weights, tokens)."
         )
     classes = {type(module).__name__ for module in body.modules()}
     if not any("attention" in cls.lower() for cls in classes):

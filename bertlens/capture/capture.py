@@ -45,6 +45,11 @@ class Layer(Protocol):
         ...
 
     @property
+    def sinks(self) -> bool:
+        """Whether a part of each row's softmax goes to no token."""
+        ...
+
+    @property
     def tensors(self) -> Iterator[Tensor]:
         """What the layer holds."""
         ...
@@ -74,6 +79,10 @@ class StoredLayer:
         return self.call.query.shape[-2], self.call.key.shape[-2]
 
     @property
+    def sinks(self) -> bool:
+        return self.call.options.get("s_aux") is not None
+
+    @property
     def tensors(self) -> Iterator[Tensor]:
         call = self.call
         for value in (call.query, call.key, call.mask, *call.options.values()):
@@ -97,6 +106,7 @@ class DenseLayer:
     """A layer's weights, of a model that makes them by itself."""
 
     stored: Tensor
+    of_sinks: bool = False
 
     @property
     def n_heads(self) -> int:
@@ -113,6 +123,10 @@ class DenseLayer:
     @property
     def broken(self) -> bool:
         return bool(self.stored.isnan().any())
+
+    @property
+    def sinks(self) -> bool:
+        return self.of_sinks
 
     @property
     def tensors(self) -> Iterator[Tensor]:
@@ -162,6 +176,11 @@ class Stored:
                 notes.append(
                     f"Layer {broken[0]}{of} produced NaN{more}. Load the model in float32."
                 )
+        if any(layer.sinks for layers in self.kinds.values() for layer in layers):
+            notes.append(
+                "Rows sum to less than 1: the rest goes to a learned sink of each head, which is "
+                "no token."
+            )
         if self.plan.by_windows:
             notes.append("The model sorts patches by windows; they are numbered in that order.")
         for kind, why in self.plan.left_out.items():
@@ -177,7 +196,8 @@ class _StoreWeights:
 
     def call(self, kind: str, layer: int, call: Call) -> Tensor:
         output, weights = call.eager()
-        self.weights(kind, layer, weights)
+        sinks = call.options.get("s_aux") is not None
+        self.kinds.setdefault(kind, []).append(DenseLayer(weights.float().cpu(), sinks))
         return output
 
     def weights(self, kind: str, layer: int, weights: Tensor) -> None:

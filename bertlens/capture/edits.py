@@ -269,7 +269,7 @@ def _without_edges(
         rows = [row - past for row in found[0] if 0 <= row - past < n_from]
         columns = [column for column in found[1] if column < n_to]
         block = mask[text, heads]
-        block[:, torch.tensor(rows, dtype=torch.long)[:, None], columns] = lowest
+        block[:, torch.tensor(rows, dtype=torch.long, device="cpu")[:, None], columns] = lowest
         mask[text, heads] = block
     left = (mask > lowest / 2).any(-1)
     if bool((before & ~left).any()):

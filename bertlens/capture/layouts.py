@@ -88,12 +88,14 @@ def _from_band(tensor: Tensor, sizes: Sizes, kind: str, layer: int) -> Tensor:
     if tensor.shape[-1] != 2 * width + 1:
         raise NoAttentionError(
             f"The model gives some tokens global attention ({tensor.shape[-1]} columns in a band "
-            f"of {2 * width + 1}), which does not fit one matrix. Run it without global attention."
+            f"of {2 * width + 1}), which does not fit one matrix. Task heads set it by themselves: "
+            "make the Lens of the model without its head (model.base_model), and leave out "
+            "global_attention_mask."
         )
     check_dense(n)
     dense = tensor.new_zeros((*tensor.shape[:2], n, n))
     for offset in range(-width, width + 1):
-        rows = torch.arange(max(0, -offset), min(n, n - offset))
+        rows = torch.arange(max(0, -offset), min(n, n - offset), device="cpu")
         if len(rows):
             dense[:, :, rows, rows + offset] = tensor[:, :, rows, offset + width]
     return dense

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -17,12 +19,30 @@ def config_of(model: nn.Module) -> Any:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where the inputs have to be: with the embeddings, if the model is spread over devices."""
+    """Where the inputs have to be: with the embeddings, if the model is spread over devices.
+
+    Of weights that accelerate has offloaded, which are on no device between calls, it is where the
+    module runs.
+    """
     for module in (_embeddings(model), model):
         if isinstance(module, nn.Module):
+            for part in module.modules():
+                device = _execution_device(part)
+                if device is not None:
+                    return device
             for parameter in module.parameters():
                 return parameter.device
     return torch.device("cpu")
+
+
+def _execution_device(module: nn.Module) -> torch.device | None:
+    """Where accelerate's hook moves a module's weights and inputs."""
+    hook = getattr(module, "_hf_hook", None)
+    for each in getattr(hook, "hooks", (hook,)):
+        device = getattr(each, "execution_device", None)
+        if device is not None and torch.device(device).type != "meta":
+            return torch.device(device)
+    return None
 
 
 def dtype_of(model: nn.Module) -> str:
@@ -31,15 +51,47 @@ def dtype_of(model: nn.Module) -> str:
     quantised = getattr(config, "quantization_config", None)
     if quantised is not None:
         settings = quantised if isinstance(quantised, dict) else quantised.to_dict()
-        for bits in ("4", "8"):
-            if settings.get(f"load_in_{bits}bit") or settings.get("bits") == int(bits):
-                return f"int{bits}"
-    if any("quantized" in type(module).__module__ for module in model.modules()):
-        return "int8"
+        found = _quantised_by(settings)
+        if found is not None:
+            return found
+    for module in model.modules():
+        name = type(module).__name__.lower()
+        if "quantized" in type(module).__module__ or "8bit" in name:
+            return "int8"
+        if "4bit" in name:
+            return "int4"
+    for parameter in unwrapped(model).parameters():
+        # Weights of one byte: layers beside them, such as norms, stay in a wider type.
+        if parameter.dtype.itemsize == 1 and parameter.dim() > 1:
+            name = str(parameter.dtype).removeprefix("torch.")
+            return "float8" if name.startswith("float8") else "int8"
     for parameter in unwrapped(model).parameters():
         if parameter.is_floating_point():
             return str(parameter.dtype).removeprefix("torch.")
     return "float32"
+
+
+def is_quantised(dtype: str) -> bool:
+    """Whether it is a precision of 8 bits or fewer, as `dtype_of` names it."""
+    return dtype.startswith(("int", "float8", "mxfp4"))
+
+
+def _quantised_by(settings: Mapping[str, Any]) -> str | None:
+    """The precision that a quantization_config stands for; None if it does not say."""
+    for bits in (2, 3, 4, 8):
+        if settings.get(f"load_in_{bits}bit"):
+            return f"int{bits}"
+    for name in ("bits", "nbits", "w_bit"):
+        if isinstance(settings.get(name), int):
+            return f"int{settings[name]}"
+    method = str(settings.get("quant_method", "")).rpartition(".")[2].lower()
+    if "mxfp4" in method:
+        return "mxfp4"
+    kind = f"{method} {settings.get('quant_type', '')} {settings.get('weights', '')}".lower()
+    if "fp8" in kind or "float8" in kind:
+        return "float8"
+    width = re.search(r"u?int(\d)", kind)
+    return f"int{width[1]}" if width else None
 
 
 def vocabulary_size(model: nn.Module) -> int | None:
@@ -55,6 +107,17 @@ def most_tokens(model: nn.Module) -> int | None:
         limit = getattr(config, name, None)
         if isinstance(limit, int) and limit > 0:
             return limit - _position_offset(model)
+    return None
+
+
+def most_written(model: nn.Module) -> int | None:
+    """How many positions a decoder of images or sounds has, or None if it says nothing."""
+    config = config_of(model)
+    for part in (config, getattr(config, "decoder", None)):
+        for name in ("max_target_positions", "max_position_embeddings", "n_positions"):
+            limit = getattr(part, name, None)
+            if isinstance(limit, int) and limit > 0:
+                return limit
     return None
 
 
@@ -86,7 +149,7 @@ def decoder_start(model: nn.Module, target: list[int]) -> int:
     prepare = getattr(unwrapped(model), "prepare_decoder_input_ids_from_labels", None)
     if prepare is not None:
         # mBART starts with the language, which its tokenizer writes last.
-        ids: Tensor = prepare(labels=torch.tensor([target]))
+        ids: Tensor = prepare(labels=torch.tensor([target], device="cpu"))
         return int(ids[0, 0])
     config = config_of(model)
     for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ from bertlens.errors import OutOfReachError
 
 CLOSE = 1e-5
 """How well the heads' shares must add up to what the block's projection gives, relative to it."""
+
+
+ROUNDED = 2e-2
+"""The same in half precision and of quantised layers."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,20 @@ class Follower:
                 because the family gates or normalises it first.
         """
         call, flat = self._calls[layer]
+        rounding = None
         for module in self._takers.get(layer, ()):
             projected = _projected(call, flat, module, text)
-            if projected is not None:
+            if isinstance(projected, Projected):
                 return projected
+            if projected is not None:
+                rounding = type(module).__name__, projected
+        if rounding is not None:
+            raise OutOfReachError(
+                f"The output projection ({rounding[0]}) is not linear enough: what the heads "
+                f"write adds up to its output only within {rounding[1]:.1%}, as it does where "
+                "activations are rounded to 8 bits. So there are no value norms. Load the model "
+                "without quantisation, or look at the weights instead."
+            )
         raise OutOfReachError(
             f"{type(call.module).__name__} does not hand its attention output straight to a linear "
             "projection, so a head's share of the block's output is not defined and there are no "
@@ -96,8 +111,16 @@ class Follower:
             self._takers.setdefault(layer, []).append(module)
 
 
-def _projected(call: Call, flat: Tensor, module: nn.Module, text: int) -> Projected | None:
+def _is_quantised(module: nn.Module) -> bool:
+    """Whether it is a layer of rounded weights, such as Linear8bitLt, or holds one."""
+    names = [f"{type(m).__module__}.{type(m).__name__}".lower() for m in module.modules()]
+    return any(re.search(r"[48]bit|quant|int8|bitsandbytes|awq|gptq", name) for name in names)
+
+
+def _projected(call: Call, flat: Tensor, module: nn.Module, text: int) -> Projected | float | None:
     """What `module` makes of each head's values, or None unless it is a projection of them.
+
+    Where it is one but rounds what it is given, by how much the heads' shares miss its output.
 
     The module is asked rather than read: that holds for nn.Linear, for GPT-2's Conv1D, and for
     adapters and quantised layers around either.
@@ -112,12 +135,15 @@ def _projected(call: Call, flat: Tensor, module: nn.Module, text: int) -> Projec
         return None
     if not isinstance(rows, Tensor) or rows.dim() != 2 or output.dim() != 2:
         return None
-    rows, output = rows.float().cpu(), output.float().cpu()
+    rows, output = rows.detach().float().cpu(), output.detach().float().cpu()
     bias, matrix = rows[0], rows[1:] - rows[0]
     values = per_head(call.value[text], n_heads).float().cpu()
     sliced = matrix.reshape(n_heads, width // n_heads, -1)
     together = flat[text].float().cpu() @ matrix + bias
-    loose = (CLOSE if flat.dtype == torch.float32 else 2e-2) * output.abs().max().clamp(min=1)
-    if bool((together - output).abs().max() > loose):
-        return None
+    scale = output.abs().max()
+    quantised = _is_quantised(module)
+    close = ROUNDED if quantised or flat.dtype != torch.float32 else CLOSE
+    off = float((together - output).abs().max())
+    if off > close * float(scale.clamp(min=0 if quantised else 1)):
+        return off / float(scale.clamp(min=1e-9)) if quantised else None
     return Projected(values @ sliced, bias, output)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from bertlens.capture.forward import use_eager
 from bertlens.capture.hooks import attention_fields, kind_of_field, tensors_in, watched
@@ -67,6 +68,25 @@ def eager_reference_of(body: nn.Module, inputs: Mapping[str, Any]) -> EagerRefer
         return EagerReference(outputs=call_body(body, inputs))  # a family that has no such option
     eager.read(outputs)
     return eager
+
+
+def calls_torch_attention(body: nn.Module, inputs: Mapping[str, Any]) -> bool:
+    """Whether a pass calls torch's own attention function, whatever module it is in."""
+    with _AttentionCalls() as calls:
+        call_body(body, inputs)
+    return bool(calls.seen)
+
+
+class _AttentionCalls(TorchFunctionMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = False
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        names = ("scaled_dot_product_attention", "multi_head_attention_forward")
+        if getattr(func, "__name__", "") in names:
+            self.seen = True
+        return func(*args, **(kwargs or {}))
 
 
 def same(tensor: Tensor, expected: Tensor) -> bool:

@@ -207,7 +207,7 @@ class _HeadOutputs:
         if kind == self.kind:
             heads = output.reshape(*output.shape[:2], call.query.shape[1], -1)
             if counted is None:
-                counted = torch.ones(heads.shape[:2], dtype=torch.bool)
+                counted = torch.ones(heads.shape[:2], dtype=torch.bool, device="cpu")
             self.visit(kind, layer, heads, counted)
         return output
 

@@ -65,7 +65,11 @@ def _takes(model: nn.Module, names: Any) -> bool:
 
 ANSWERS = {
     "SequenceClassification": "text",
-    "NextSentencePrediction": "text",
+    "ImageClassification": "text",
+    "ImageClassificationWithTeacher": "text",
+    "VideoClassification": "text",
+    "AudioClassification": "text",
+    "NextSentencePrediction": "next sentence",
     "TokenClassification": "tokens",
     "QuestionAnswering": "span",
 }
@@ -73,7 +77,8 @@ ANSWERS = {
 
 
 def answers(model: nn.Module) -> str | None:
-    """What the model's task head says something about: "text", "tokens" or a "span"; or None."""
+    """What the model's task head says something about: "text" (or image, or sound), "tokens",
+    a "span" or whether the second text is the "next sentence"; or None."""
     name = type(unwrapped(model)).__name__
     return next((about for task, about in ANSWERS.items() if name.endswith(f"For{task}")), None)
 

@@ -272,6 +272,13 @@ _CLASSIFIERS = {
         "low",
         _label_probability,
     ),
+    "next sentence": Metric(
+        "label_probability",
+        "the probability of what the model says of the pair",
+        "probability",
+        "low",
+        _label_probability,
+    ),
     "tokens": Metric(
         "tag_probability",
         "the probability of the tags that the model predicts, mean over tokens",

@@ -219,7 +219,7 @@ def distances(attention: Attention) -> HeadDistances:
         ValueError: the model's layers differ in their number of heads.
     """
     layers = [
-        torch.tensor(attention.weights(layer)).double() for layer in range(attention.n_layers)
+        torch.from_numpy(attention.weights(layer)).double() for layer in range(attention.n_layers)
     ]
     return HeadDistances(divergences(_heads(layers)), len(layers), attention.n_heads, 1)
 

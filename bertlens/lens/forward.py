@@ -56,7 +56,13 @@ def attention_of_encodings(
             "dtype": lens.dtype,
             "text": encoding.text,
             "text_pair": encoding.text_pair if target is None else target.text,
-            "notes": (*encoding.notes, *(target.notes if target else ()), *notes, *stored.notes),
+            "notes": (
+                *encoding.notes,
+                *(target.notes if target else ()),
+                *notes,
+                *stored.notes,
+                *lens.notes,
+            ),
             "lens": lens,
             "prediction": predict(
                 capture.answers(lens.model),

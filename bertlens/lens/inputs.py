@@ -60,7 +60,7 @@ def attention_of_inputs(
         "dtype": lens.dtype,
         "text": texts[0],
         "text_pair": texts[1],
-        "notes": stored.notes,
+        "notes": (*stored.notes, *lens.notes),
         # Only of a text alone can another be typed in its place.
         "lens": lens if source is not None and OF_TEXT.issuperset(own) else None,
         "prediction": predict(
@@ -234,17 +234,17 @@ class _Reader:
 def _tensor(value: Any, device: torch.device) -> Any:
     """A tensor on the model's device, of the same pass however often it is made."""
     if isinstance(value, list) and value and all(isinstance(item, int) for item in value):
-        value = torch.tensor([value])
+        value = torch.tensor([value], device="cpu")
     # The caller may write into tensors of theirs.
     return value.to(device, copy=True) if isinstance(value, Tensor) else value
 
 
 def _check_alone(inputs: Mapping[str, Any], main: str) -> None:
-    for name in (main, "decoder_input_ids"):
-        value = inputs.get(name)
-        batched = isinstance(value, Tensor) and value.dim() > 1 and name != "pixel_values"
-        images = isinstance(value, Tensor) and value.dim() == 4 and name == "pixel_values"
-        if (batched or images) and value is not None and len(value) != 1:
+    # Dimensions of one text, sound or image of a batch of them; parts of models take others.
+    sizes = {"input_ids": 2, "decoder_input_ids": 2, "input_values": 2, "input_features": 3}
+    for name, dims in {**sizes, "pixel_values": 4}.items():
+        value = inputs.get(name) if name in (main, "decoder_input_ids") else None
+        if isinstance(value, Tensor) and value.dim() == dims and len(value) != 1:
             raise ValueError(
                 f"inputs= holds a batch of {len(value)}: {name} is {tuple(value.shape)}. Give one, "
                 "such as {name: tensor[:1] for name, tensor in inputs.items()}."

@@ -126,7 +126,8 @@ class Lens(TextModel):
         Args:
             text, text_pair: plain strings. Of an encoder-decoder, source and target: with a target
                 there are three kinds of attention, see `Attention.kind`; without, the encoder's.
-                For a model of images or sounds, what its processor takes.
+                For a model of images or sounds, what its processor takes, and for one that writes
+                about it (Whisper, TrOCR) what it writes, as `text_pair`.
             words, words_pair: the same, split into words beforehand, as treebanks have them.
             inputs: instead of a text, the model's own inputs, [1, ...] each, such as those of
                 `tokenizer.apply_chat_template(..., return_dict=True, return_tensors="pt")`. Ids
@@ -160,7 +161,9 @@ class Lens(TextModel):
         if inputs is not None:
             return attention_of_inputs(self, inputs, exact=exact, keep=keep)
         if self.takes != "input_ids":
-            return attention_of_inputs(self, self._processed(text), exact=exact, keep=keep)
+            return attention_of_inputs(
+                self, self._processed(text, text_pair), exact=exact, keep=keep
+            )
         if self.reads_target:
             source = self.encode(text, words=words, truncate=truncate)
             target = text_pair if words is None else words_pair

@@ -155,7 +155,7 @@ class Offset(Measure):
             return maps.weights.new_zeros(maps.weights.shape[:2])
         # Padding is 0 already, so the whole diagonal can be summed.
         diagonal = maps.weights.diagonal(self.steps, -2, -1)
-        lengths = torch.tensor([n for n, _ in batch.lengths], dtype=batch.wide)
+        lengths = torch.tensor([n for n, _ in batch.lengths], dtype=batch.wide, device="cpu")
         return diagonal.to(batch.wide).sum(-1) / lengths.to(batch.device)[:, None]
 
 

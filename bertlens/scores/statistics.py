@@ -199,7 +199,7 @@ class ScoreCollector:
     ) -> None:
         """Count one text whose maps [head, from, to] are there already."""
         for i, layer in enumerate(layers):
-            weights = torch.tensor(layer)[None]
+            weights = torch.tensor(layer, device="cpu")[None]
             if i == 0:
                 self._start([rows], None if columns is None else [columns], weights)
             assert self._measurement is not None

@@ -39,8 +39,8 @@ class Batch:
 
 def token_mask(encodings: Sequence[Encoding]) -> Tensor:
     """Where a batch that is padded on the right has tokens, bool [batch, tokens]."""
-    lengths = torch.tensor([len(encoding) for encoding in encodings])
-    return torch.arange(int(lengths.max())) < lengths[:, None]
+    lengths = torch.tensor([len(encoding) for encoding in encodings], device="cpu")
+    return torch.arange(int(lengths.max()), device="cpu") < lengths[:, None]
 
 
 def padded(
@@ -75,7 +75,7 @@ def padded(
 
 
 def _right(rows: Sequence[list[int]], longest: int, value: int) -> Tensor:
-    return torch.tensor([row + [value] * (longest - len(row)) for row in rows])
+    return torch.tensor([row + [value] * (longest - len(row)) for row in rows], device="cpu")
 
 
 def _mask(encodings: Sequence[Encoding]) -> Tensor:

@@ -200,13 +200,20 @@ def _readable(
 def started(encoding: Encoding, start: int, piece: str) -> Encoding:
     """What a decoder reads while it writes a text: its start, then the text without its end."""
     own = encoding.tokens[:-1] if encoding.tokens[-1].special else encoding.tokens
-    ids = [start, *encoding.inputs["input_ids"][: len(own)]]
+    ids = encoding.inputs["input_ids"][: len(own)]
+    if own and own[0].special and ids[0] == start:
+        # Whisper's tokenizer writes the start itself.
+        kept = [
+            replace(w, tokens=tuple(i for i in w.tokens if i < len(own))) for w in encoding.words
+        ]
+        own_words = tuple(word for word in kept if word.tokens)
+        return replace(encoding, inputs={"input_ids": ids}, tokens=tuple(own), words=own_words)
     words = [
         replace(word, tokens=tuple(i + 1 for i in word.tokens if i < len(own)))
         for word in encoding.words
     ]
     return Encoding(
-        inputs={"input_ids": ids},
+        inputs={"input_ids": [start, *ids]},
         tokens=(
             Token(piece, piece, None, None, 0, 0, True),
             *(replace(token, word=token.word + 1) for token in own),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ class TextModel:
         if not isinstance(model, nn.Module) and isinstance(
             getattr(model, "model", None), nn.Module
         ):
-            model, tokenizer = model.model, tokenizer or model.tokenizer  # a pipeline
+            pipeline, model = model, model.model
+            tokenizer = tokenizer or _processor_of(pipeline, capture.takes(model))
         if not isinstance(model, nn.Module):
             raise TypeError(
                 f"The model must be a loaded transformers model, not {type(model).__name__}. "
@@ -93,16 +95,44 @@ class TextModel:
         start = capture.decoder_start(self.model, encoding.inputs["input_ids"])
         return started(encoding, start, str(self.tokenizer.convert_ids_to_tokens(start)))
 
-    def _processed(self, given: Any) -> dict[str, Any]:
-        """An image or a sound as the model takes it."""
+    def _processed(self, given: Any, target: str | None = None) -> dict[str, Any]:
+        """An image or a sound as the model takes it, and what is written about it."""
         if self.tokenizer is None:
             raise TypeError(
                 f"{type(self.model).__name__} takes {self.takes}, not text. Give the Lens an image "
                 "processor or feature extractor, or call it with inputs={...}."
             )
-        rate = getattr(self.tokenizer, "sampling_rate", None)
+        extract = self.tokenizer
+        for name in ("feature_extractor", "image_processor"):
+            extract = getattr(self.tokenizer, name, None) or extract
+        rate = getattr(extract, "sampling_rate", None)
         options = {} if rate is None else {"sampling_rate": rate}
-        return dict(self.tokenizer(given, return_tensors="pt", **options))
+        inputs = dict(extract(given, return_tensors="pt", **options))
+        if target is not None:
+            inputs["decoder_input_ids"] = self._written(target)
+        return inputs
+
+    def _written(self, target: str) -> list[int]:
+        """Ids of what a decoder reads while it writes about an image or a sound."""
+        own = self.tokenizer
+        tokenizer = own if hasattr(own, "convert_ids_to_tokens") else getattr(own, "tokenizer", own)
+        if not self.translates or not hasattr(tokenizer, "convert_ids_to_tokens"):
+            lack = "tokenizer" if self.translates else "decoder"
+            what = (
+                "Give the Lens its processor, which has both."
+                if self.translates
+                else "Leave out the text."
+            )
+            raise TypeError(
+                f"{type(self.model).__name__} has no {lack} for a text beside its "
+                f"{self.takes}. {what}"
+            )
+        if not isinstance(target, str):
+            raise TypeError(f"The target must be a string, not {type(target).__name__}.")
+        encoding = encode(tokenizer, target, limit=capture.most_written(self.model), target=True)
+        start = capture.decoder_start(self.model, encoding.inputs["input_ids"])
+        piece = str(tokenizer.convert_ids_to_tokens(start))
+        return started(encoding, start, piece).inputs["input_ids"]
 
     def tensors(
         self, encodings: Sequence[Encoding], targets: Sequence[Encoding] | None = None
@@ -129,6 +159,17 @@ class TextModel:
     def dtype(self) -> str:
         """In which the model computes, such as "float32" or "bfloat16"."""
         return capture.dtype_of(self.model)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of this model's attention should know."""
+        dtype = self.dtype
+        if not capture.is_quantised(dtype):
+            return ()
+        return (
+            f"The model is quantised ({dtype}): its weights are rounded, so its attention differs "
+            "from that of the model it was made from.",
+        )
 
     @property
     def translates(self) -> bool:
@@ -172,6 +213,28 @@ class TextModel:
 def shown_name(name: str | os.PathLike[str]) -> str:
     """A model's name for titles and pictures: of a folder its last part, else the whole."""
     return Path(name).resolve().name if Path(name).is_dir() else str(name)
+
+
+@dataclass(frozen=True)
+class _Processor:
+    """What a pipeline has apart: the extractor of an image's or a sound's features, and the
+    tokenizer of what is written about it."""
+
+    image_processor: Any
+    tokenizer: Any
+
+
+def _processor_of(pipeline: Any, takes: str) -> Any:
+    """What turns a pipeline's input into its model's."""
+    tokenizer = getattr(pipeline, "tokenizer", None)
+    if takes == "input_ids":
+        return tokenizer
+    names = ("processor", "image_processor", "feature_extractor")
+    found = (getattr(pipeline, name, None) for name in names)
+    own = next((each for each in found if each is not None), None)
+    if own is None or tokenizer is None or hasattr(own, "tokenizer"):
+        return own or tokenizer
+    return _Processor(own, tokenizer)
 
 
 def _tokenizer_of(given: Any) -> Any:
